@@ -1,0 +1,136 @@
+# The only verbs of this project. A fresh machine needs Python >= 3.11 with venv, cargo and a C compiler;
+# everything else is installed into .venv (and .venv-oracle, .venv-bench), once: a stamp file beside each
+# installation says what is done, so that a second run starts at once and works offline.
+
+VENV     := .venv
+PY       := $(VENV)/bin/python
+NATIVE   := python/tfrecs/_core.abi3.so
+PYTHON   ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+# Not the extra `all`: maturin does not see that it means this very package, and asks the registry for it.
+EXTRAS   := cli,images,protobuf
+CASES    ?= 3000
+ifndef SEED
+SEED     := $(shell date +%s)
+endif
+
+RUST_SRC := $(shell find Cargo.toml Cargo.lock crates -name '*.rs' -o -name 'Cargo.*')
+PY_SRC   := $(shell find python/tfrecs -name '*.py' -o -name '*.pyi' -o -name py.typed)
+
+# One interpreter for every build, or cargo rebuilds the binding whenever another one is first on the path.
+export PYO3_PYTHON := $(CURDIR)/$(PY)
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export PIP_QUIET := 1
+unexport CONDA_PREFIX PYTHONHOME PYTHONPATH
+
+PIP     = -m pip install
+MATURIN = VIRTUAL_ENV=$(CURDIR)/$(VENV) $(PY) -m maturin
+
+# --- What a machine must bring: one line that says what is missing and what to do --------------------------
+
+RUST_MIN    := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+cargo-state  = $(shell cargo --version 2>/dev/null | awk -v want=$(RUST_MIN) '{ split($$2, have, "."); \
+	split(want, min, "."); print (have[1] > min[1] || have[2] + 0 >= min[2] + 0) ? "ok" : "old" }')
+cc-path      = $(shell command -v $(firstword $(CC)) 2>/dev/null)
+venv-state   = $(shell $(PYTHON) -c 'import ensurepip, venv; print("ok")' 2>/dev/null)
+
+need-python  = $(if $(PYTHON),,$(error Python 3.11 or newer is missing: install it, or name it: make PYTHON=/path/to/python3))\
+	$(if $(venv-state),,$(error $(PYTHON) cannot make virtual environments: install its venv module (Debian, Ubuntu: apt install python3-venv)))
+need-cargo   = $(if $(filter ok,$(cargo-state)),,$(if $(filter old,$(cargo-state)),\
+	$(error cargo is older than $(RUST_MIN): run `rustup update stable`),\
+	$(error cargo (Rust $(RUST_MIN) or newer) is missing: install it from https://rustup.rs and open a new shell)))
+need-cc      = $(if $(cc-path),,$(error a C compiler ($(CC)) is missing: install one (Debian, Ubuntu: apt install build-essential; macOS: xcode-select --install)))
+need-all     = $(need-python)$(need-cargo)$(need-cc)
+
+# --- Verbs --------------------------------------------------------------------------------------------------
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help demo test setup build fmt lint types docs bench oracle clean
+
+help: ## list the verbs
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: build $(VENV)/.demo ## set up, then the main job: real digits to TFRecords to a trained classifier
+	@$(PY) examples/digits_demo.py
+
+test: build $(VENV)/.test ## set up, then every test of the Rust core and of the Python package
+	$(need-cargo)cargo test --locked --package tfrecs-core -- --quiet
+	$(PY) -m pytest --ignore=tests/oracle
+
+setup: build $(VENV)/.demo $(VENV)/.test $(VENV)/.lint ## install all that demo, test, lint, types and docs need
+
+build: $(NATIVE) ## build the native module and install the package, editable, into .venv
+
+fmt: $(VENV)/.lint ## format and fix what can be fixed
+	$(need-cargo)cargo fmt --all
+	$(PY) -m ruff check --quiet --fix
+	$(PY) -m ruff format --quiet
+
+lint: $(VENV)/.lint ## rustfmt, clippy and ruff; warnings are errors
+	$(need-cargo)cargo fmt --all --check
+	cargo clippy --quiet --locked --workspace --all-targets -- --deny warnings
+	$(PY) -m ruff check --quiet
+	$(PY) -m ruff format --quiet --check
+
+types: build $(VENV)/.lint $(VENV)/.test ## mypy --strict, and the stub of _core against the built module
+	$(PY) -m mypy
+	$(PY) -m mypy.stubtest tfrecs._core
+
+docs: build $(VENV)/.test ## run the code blocks of README.md, docs/ and the docstrings; build the Rust docs
+	$(PY) -m pytest --quiet tests/test_docs.py
+	RUSTDOCFLAGS='--deny warnings' cargo doc --quiet --locked --no-deps --package tfrecs-core
+
+oracle: .venv-oracle/.done ## compare with TensorFlow itself on random cases (CASES= how many, SEED= to repeat a run)
+	@echo "oracle: CASES=$(CASES) SEED=$(SEED)"
+	CASES=$(CASES) SEED=$(SEED) TF_CPP_MIN_LOG_LEVEL=3 .venv-oracle/bin/python -m pytest \
+		-W default --hypothesis-seed=$(SEED) tests/oracle
+
+bench: .venv-bench/.done ## the five workloads beside TensorFlow, and the import time (ARGS= for bench/run.py)
+	.venv-bench/bin/python bench/import_time.py
+	TF_CPP_MIN_LOG_LEVEL=3 .venv-bench/bin/python bench/run.py $(ARGS)
+
+clean: ## remove all that make made
+	rm -rf $(VENV) .venv-oracle .venv-bench target build $(NATIVE)
+	rm -rf .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find python tests bench examples -name __pycache__ -prune -exec rm -rf {} +
+
+# --- Stamps -------------------------------------------------------------------------------------------------
+
+$(VENV)/.made:
+	$(need-all)@echo "setting up $(VENV) with $$($(PYTHON) --version)"
+	@$(PYTHON) -m venv --clear $(VENV)
+	@$(PY) $(PIP) 'pip>=25.1'
+	@$(PY) $(PIP) --group build
+	@touch $@
+
+# A group's stamp: .venv/.test is "the group test of pyproject.toml is installed".
+$(VENV)/.demo $(VENV)/.test $(VENV)/.lint: $(VENV)/.%: $(VENV)/.made pyproject.toml
+	@echo "installing the group $* into $(VENV)"
+	@$(PY) $(PIP) --group $*
+	@touch $@
+
+$(NATIVE): $(VENV)/.made pyproject.toml $(RUST_SRC)
+	$(need-cargo)$(need-cc)@echo "building the native module"
+	@$(MATURIN) develop --release --locked --extras $(EXTRAS)
+	@touch $@
+
+# The other environments get the wheel that a user would get.
+target/wheels/.built: $(NATIVE) $(PY_SRC) README.md
+	@rm -rf target/wheels
+	@$(MATURIN) build --quiet --release --locked --out target/wheels
+	@touch $@
+
+.venv-%/.made: $(VENV)/.made
+	@echo "setting up .venv-$*"
+	@$(PY) -m venv --clear .venv-$*
+	@.venv-$*/bin/python $(PIP) 'pip>=25.1'
+	@touch $@
+
+.venv-%/.done: .venv-%/.made pyproject.toml target/wheels/.built
+	@echo "installing the wheel and the group $* into .venv-$*"
+	@.venv-$*/bin/python $(PIP) --group $* "$$(ls target/wheels/*.whl)[all]"
+	@.venv-$*/bin/python $(PIP) --no-deps --force-reinstall target/wheels/*.whl
+	@touch $@
+
+.PRECIOUS: .venv-%/.made

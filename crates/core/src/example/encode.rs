@@ -1,0 +1,205 @@
+//! Features and columns → records.
+
+use std::collections::HashSet;
+
+use arrow_array::RecordBatch;
+
+use super::spec::Kind;
+use super::wire::{push_varint, varint_len};
+use crate::error::{Error, Result};
+use crate::interrupt::Pulse;
+
+mod columns;
+
+/// The values of one feature.
+#[derive(Clone, Copy, Debug)]
+pub enum FeatureValues<'a> {
+    /// No list at all: a Feature without a kind.
+    None,
+    /// A `BytesList`.
+    Bytes(&'a [&'a [u8]]),
+    /// A `FloatList`.
+    Float32(&'a [f32]),
+    /// An `Int64List`.
+    Int64(&'a [i64]),
+}
+
+/// Tag of a length-delimited field 1.
+const FIRST: u8 = 0x0a;
+/// Tag of a length-delimited field 2.
+const SECOND: u8 = 0x12;
+
+impl FeatureValues<'_> {
+    fn kind(self) -> Option<Kind> {
+        match self {
+            Self::None => None,
+            Self::Bytes(_) => Some(Kind::Bytes),
+            Self::Float32(_) => Some(Kind::Float32),
+            Self::Int64(_) => Some(Kind::Int64),
+        }
+    }
+
+    /// The bytes of the packed values, or of all byte strings with their tags and lengths.
+    fn content_len(self) -> usize {
+        match self {
+            Self::None => 0,
+            Self::Bytes(values) => values.iter().map(|value| field_len(value.len())).sum(),
+            Self::Float32(values) => values.len() * 4,
+            Self::Int64(values) => values.iter().map(|v| varint_len(v.cast_unsigned())).sum(),
+        }
+    }
+
+    fn list_len(self, content: usize) -> usize {
+        match self {
+            Self::Float32(_) | Self::Int64(_) if content > 0 => field_len(content),
+            _ => content,
+        }
+    }
+
+    fn push_list(self, content: usize, out: &mut Vec<u8>) {
+        if content > 0 && matches!(self, Self::Float32(_) | Self::Int64(_)) {
+            push_header(out, FIRST, content);
+        }
+        match self {
+            Self::None => {}
+            Self::Bytes(values) => {
+                for value in values {
+                    push_field(out, FIRST, value);
+                }
+            }
+            Self::Float32(values) => {
+                out.extend(values.iter().flat_map(|value| value.to_le_bytes()));
+            }
+            Self::Int64(values) => {
+                for value in values {
+                    push_varint(out, value.cast_unsigned());
+                }
+            }
+        }
+    }
+
+    fn feature_len(self, content: usize) -> usize {
+        self.kind().map_or(0, |_| field_len(self.list_len(content)))
+    }
+
+    fn push_feature(self, content: usize, out: &mut Vec<u8>) {
+        if let Some(kind) = self.kind() {
+            push_header(out, kind.tag(), self.list_len(content));
+            self.push_list(content, out);
+        }
+    }
+}
+
+/// A length-delimited field with `length` bytes in it, all told.
+fn field_len(length: usize) -> usize {
+    1 + varint_len(length as u64) + length
+}
+
+fn push_header(out: &mut Vec<u8>, tag: u8, length: usize) {
+    out.push(tag);
+    push_varint(out, length as u64);
+}
+
+fn push_field(out: &mut Vec<u8>, tag: u8, bytes: &[u8]) {
+    push_header(out, tag, bytes.len());
+    out.extend_from_slice(bytes);
+}
+
+/// Builds one Example, or one `SequenceExample`, feature by feature.
+#[derive(Default)]
+pub struct ExampleEncoder {
+    features: Vec<u8>,
+    feature_lists: Vec<u8>,
+    steps: Vec<u8>,
+}
+
+impl ExampleEncoder {
+    /// Adds a feature.
+    pub fn feature(&mut self, name: &[u8], values: FeatureValues<'_>) {
+        push_entry(&mut self.features, name, values);
+    }
+
+    /// Adds a step to the feature list that [`Self::feature_list`] will name.
+    pub fn step(&mut self, values: FeatureValues<'_>) {
+        let content = values.content_len();
+        push_header(&mut self.steps, FIRST, values.feature_len(content));
+        values.push_feature(content, &mut self.steps);
+    }
+
+    /// Adds a feature list of the steps so far, and begins the next one.
+    pub fn feature_list(&mut self, name: &[u8]) {
+        let entry = field_len(name.len()) + field_len(self.steps.len());
+        push_header(&mut self.feature_lists, FIRST, entry);
+        push_field(&mut self.feature_lists, FIRST, name);
+        push_field(&mut self.feature_lists, SECOND, &self.steps);
+        self.steps.clear();
+    }
+
+    /// The message, and back to the beginning.
+    pub fn finish(&mut self) -> Vec<u8> {
+        let mut message = Vec::with_capacity(
+            field_len(self.features.len()) + field_len(self.feature_lists.len()),
+        );
+        if !self.features.is_empty() {
+            push_field(&mut message, FIRST, &self.features);
+        }
+        if !self.feature_lists.is_empty() {
+            push_field(&mut message, SECOND, &self.feature_lists);
+        }
+        self.features.clear();
+        self.feature_lists.clear();
+        message
+    }
+}
+
+fn push_entry(out: &mut Vec<u8>, name: &[u8], values: FeatureValues<'_>) {
+    let content = values.content_len();
+    let feature = values.feature_len(content);
+    push_header(out, FIRST, field_len(name.len()) + field_len(feature));
+    push_field(out, FIRST, name);
+    push_header(out, SECOND, feature);
+    values.push_feature(content, out);
+}
+
+/// How many bytes are encoded between two looks at the clock.
+const PULSE_BYTES: usize = 1 << 20;
+
+/// Encodes every row of `batch` as an Example: all of them one behind the other, and where each
+/// ends. A null is a missing feature.
+///
+/// # Errors
+/// Columns of a type that no feature has, nulls inside lists, and numbers out of range, each with
+/// the column and the row.
+pub fn encode_columns(batch: &RecordBatch) -> Result<(Vec<u8>, Vec<usize>)> {
+    let mut columns: Vec<columns::Column<'_>> = Vec::with_capacity(batch.num_columns());
+    let mut names = HashSet::new();
+    for (field, array) in batch.schema_ref().fields().iter().zip(batch.columns()) {
+        if !names.insert(field.name()) {
+            let error =
+                Error::spec("two columns have this name; of an Example only one would count");
+            return Err(error.at_feature(field.name()));
+        }
+        columns.push(columns::Column::of(field.name(), array)?);
+    }
+    let mut out = Vec::new();
+    let mut ends = Vec::with_capacity(batch.num_rows());
+    let mut features = Vec::new();
+    let (mut pulse, mut asked_at) = (Pulse::start(), 0);
+    for row in 0..batch.num_rows() {
+        features.clear();
+        if out.len() - asked_at > PULSE_BYTES {
+            asked_at = out.len();
+            pulse.check()?;
+        }
+        for column in &columns {
+            if let Some(values) = column.row(row) {
+                push_entry(&mut features, column.name(), values);
+            }
+        }
+        if !features.is_empty() {
+            push_field(&mut out, FIRST, &features);
+        }
+        ends.push(out.len());
+    }
+    Ok((out, ends))
+}

@@ -1,0 +1,311 @@
+//! Arrow arrays of any type that a feature can have, as rows of feature values.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    Float16Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type,
+    UInt16Type, UInt32Type, UInt64Type,
+};
+use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, OffsetSizeTrait};
+use arrow_buffer::NullBuffer;
+use arrow_schema::DataType;
+
+use super::FeatureValues;
+use crate::error::{Error, Result};
+
+/// A column, ready to be encoded row by row.
+pub struct Column<'a> {
+    name: &'a str,
+    values: Values<'a>,
+    rows: Rows,
+    nulls: Option<NullBuffer>,
+}
+
+enum Values<'a> {
+    Bytes(Vec<&'a [u8]>),
+    Float32(Cow<'a, [f32]>),
+    Int64(Cow<'a, [i64]>),
+    Missing,
+}
+
+/// Which values belong to a row.
+enum Rows {
+    /// So many each.
+    Each(usize),
+    /// From one offset to the next.
+    Between(Vec<usize>),
+}
+
+impl<'a> Column<'a> {
+    /// Looks into a column.
+    pub fn of(name: &'a str, array: &'a ArrayRef) -> Result<Self> {
+        Self::build(name, array).map_err(|error| error.at_feature(name))
+    }
+
+    fn build(name: &'a str, array: &'a ArrayRef) -> Result<Self> {
+        let (rows, values): (Rows, &'a dyn Array) = match array.data_type() {
+            DataType::List(_) => lists::<i32>(array),
+            DataType::LargeList(_) => lists::<i64>(array),
+            DataType::FixedSizeList(..) => fixed_size_lists(array),
+            _ => return Self::of_scalars(name, array),
+        };
+        let column = Self {
+            name,
+            values: read_values(values)?,
+            rows,
+            nulls: array.logical_nulls(),
+        };
+        refuse_null_lists(array)?;
+        column.refuse_inner_nulls(values, array.len())?;
+        Ok(column)
+    }
+
+    /// A row may be missing, but a list in a record has no way to say that one of its values is.
+    fn refuse_inner_nulls(&self, values: &dyn Array, rows: usize) -> Result<()> {
+        let Some(inner) = values
+            .logical_nulls()
+            .filter(|nulls| nulls.null_count() > 0)
+        else {
+            return Ok(());
+        };
+        for row in 0..rows {
+            if self
+                .range(row)
+                .is_some_and(|mut range| range.any(|index| inner.is_null(index)))
+            {
+                return Err(Error::spec("a value inside a list is null").at_record(row as u64));
+            }
+        }
+        Ok(())
+    }
+
+    fn of_scalars(name: &'a str, array: &'a ArrayRef) -> Result<Self> {
+        let nulls = array.logical_nulls();
+        Ok(Self {
+            name,
+            values: read_values(array.as_ref())?,
+            rows: Rows::Each(1),
+            nulls,
+        })
+    }
+
+    /// The feature's name.
+    pub fn name(&self) -> &'a [u8] {
+        self.name.as_bytes()
+    }
+
+    /// The values in row `row`; `None` for a null.
+    pub fn row(&self, row: usize) -> Option<FeatureValues<'_>> {
+        let range = self.range(row)?;
+        match &self.values {
+            Values::Bytes(values) => values.get(range).map(FeatureValues::Bytes),
+            Values::Float32(values) => values.get(range).map(FeatureValues::Float32),
+            Values::Int64(values) => values.get(range).map(FeatureValues::Int64),
+            Values::Missing => None,
+        }
+    }
+
+    /// Where the values of row `row` lie; `None` for a null.
+    fn range(&self, row: usize) -> Option<Range<usize>> {
+        if self.nulls.as_ref().is_some_and(|nulls| nulls.is_null(row)) {
+            return None;
+        }
+        match &self.rows {
+            Rows::Each(n) => Some(row * n..(row + 1) * n),
+            Rows::Between(offsets) => Some(*offsets.get(row)?..*offsets.get(row + 1)?),
+        }
+    }
+}
+
+fn lists<O: OffsetSizeTrait>(array: &ArrayRef) -> (Rows, &dyn Array) {
+    let lists = array.as_list::<O>();
+    let offsets = lists
+        .offsets()
+        .iter()
+        .map(|offset| offset.as_usize())
+        .collect();
+    (Rows::Between(offsets), lists.values().as_ref())
+}
+
+/// Lists of lists of … of a fixed size are one long list a row.
+fn fixed_size_lists(array: &ArrayRef) -> (Rows, &dyn Array) {
+    let mut each = 1;
+    let mut values: &dyn Array = array.as_ref();
+    while let Some(lists) = values.as_fixed_size_list_opt() {
+        each *= usize::try_from(lists.value_length()).unwrap_or(0);
+        values = lists.values().as_ref();
+    }
+    (Rows::Each(each), values)
+}
+
+/// A row may be missing, but not a list inside a row.
+fn refuse_null_lists(array: &ArrayRef) -> Result<()> {
+    let mut each = 1;
+    let mut values: &dyn Array = array.as_ref();
+    while let Some(lists) = values.as_fixed_size_list_opt() {
+        each *= usize::try_from(lists.value_length()).unwrap_or(0);
+        values = lists.values().as_ref();
+        let Some(inner) = values
+            .nulls()
+            .filter(|_| values.as_fixed_size_list_opt().is_some())
+        else {
+            continue;
+        };
+        for row in (0..array.len()).filter(|&row| array.is_valid(row)) {
+            if (row * each..(row + 1) * each).any(|index| inner.is_null(index)) {
+                return Err(Error::spec("a list inside a row is null").at_record(row as u64));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The values of an array that is no list. Nulls read as anything.
+fn read_values(array: &dyn Array) -> Result<Values<'_>> {
+    Ok(match array.data_type() {
+        DataType::Null => Values::Missing,
+        DataType::Boolean => {
+            let values = array.as_boolean().values();
+            Values::Int64(values.iter().map(i64::from).collect())
+        }
+        DataType::Int64 => Values::Int64(Cow::Borrowed(array.as_primitive::<Int64Type>().values())),
+        DataType::Int8 => int64s::<Int8Type>(array),
+        DataType::Int16 => int64s::<Int16Type>(array),
+        DataType::Int32 => int64s::<Int32Type>(array),
+        DataType::UInt8 => int64s::<UInt8Type>(array),
+        DataType::UInt16 => int64s::<UInt16Type>(array),
+        DataType::UInt32 => int64s::<UInt32Type>(array),
+        DataType::UInt64 => checked_int64s(array)?,
+        DataType::Float32 => {
+            Values::Float32(Cow::Borrowed(array.as_primitive::<Float32Type>().values()))
+        }
+        DataType::Float16 => {
+            let values = array.as_primitive::<Float16Type>().values();
+            Values::Float32(values.iter().map(|value| value.to_f32()).collect())
+        }
+        DataType::Float64 => checked_floats(array)?,
+        DataType::Dictionary(..) => read_dictionary(array)?,
+        _ => Values::Bytes(read_bytes(array)?),
+    })
+}
+
+fn int64s<T: ArrowPrimitiveType<Native: Into<i64>>>(array: &dyn Array) -> Values<'_> {
+    let values = array.as_primitive::<T>().values();
+    Values::Int64(values.iter().map(|&value| value.into()).collect())
+}
+
+fn checked_int64s(array: &dyn Array) -> Result<Values<'_>> {
+    let values = array.as_primitive::<UInt64Type>();
+    let convert = |(row, &value): (usize, &u64)| match i64::try_from(value) {
+        Err(_) if values.is_valid(row) => Err(Error::spec(format!(
+            "value {row}: {value} does not fit int64, the only integer type of Example"
+        ))),
+        fine_or_null => Ok(fine_or_null.unwrap_or(0)),
+    };
+    Ok(Values::Int64(
+        values
+            .values()
+            .iter()
+            .enumerate()
+            .map(convert)
+            .collect::<Result<_>>()?,
+    ))
+}
+
+fn checked_floats(array: &dyn Array) -> Result<Values<'_>> {
+    let values = array.as_primitive::<Float64Type>();
+    let convert = |(row, &value): (usize, &f64)| {
+        #[allow(
+            clippy::cast_possible_truncation,
+            reason = "rounding is what is wanted"
+        )]
+        let narrow = value as f32;
+        if narrow.is_infinite() && value.is_finite() && values.is_valid(row) {
+            return Err(Error::spec(format!(
+                "value {row}: {value:e} does not fit float32, the only float type of Example"
+            )));
+        }
+        Ok(narrow)
+    };
+    Ok(Values::Float32(
+        values
+            .values()
+            .iter()
+            .enumerate()
+            .map(convert)
+            .collect::<Result<_>>()?,
+    ))
+}
+
+fn read_dictionary(array: &dyn Array) -> Result<Values<'_>> {
+    let dictionary = array.as_any_dictionary();
+    let values = read_values(dictionary.values().as_ref())?;
+    if dictionary.values().is_empty() {
+        return Ok(Values::Missing);
+    }
+    let keys = dictionary.normalized_keys();
+    Ok(match values {
+        Values::Bytes(all) => Values::Bytes(gather(&all, &keys)),
+        Values::Float32(all) => Values::Float32(gather(&all, &keys).into()),
+        Values::Int64(all) => Values::Int64(gather(&all, &keys).into()),
+        Values::Missing => Values::Missing,
+    })
+}
+
+/// The values at `keys`. A null's key may be anything, and nobody looks at what it gives.
+fn gather<T: Copy + Default>(values: &[T], keys: &[usize]) -> Vec<T> {
+    keys.iter()
+        .map(|&key| values.get(key).copied().unwrap_or_default())
+        .collect()
+}
+
+fn read_bytes(array: &dyn Array) -> Result<Vec<&[u8]>> {
+    let rows = 0..array.len();
+    Ok(match array.data_type() {
+        DataType::Binary => {
+            let array = array.as_binary::<i32>();
+            rows.map(|row| array.value(row)).collect()
+        }
+        DataType::LargeBinary => {
+            let array = array.as_binary::<i64>();
+            rows.map(|row| array.value(row)).collect()
+        }
+        DataType::Utf8 => {
+            let array = array.as_string::<i32>();
+            rows.map(|row| array.value(row).as_bytes()).collect()
+        }
+        DataType::LargeUtf8 => {
+            let array = array.as_string::<i64>();
+            rows.map(|row| array.value(row).as_bytes()).collect()
+        }
+        DataType::BinaryView => {
+            let array = array.as_binary_view();
+            rows.map(|row| array.value(row)).collect()
+        }
+        DataType::Utf8View => {
+            let array = array.as_string_view();
+            rows.map(|row| array.value(row).as_bytes()).collect()
+        }
+        DataType::FixedSizeBinary(_) => {
+            let array = array.as_fixed_size_binary();
+            rows.map(|row| array.value(row)).collect()
+        }
+        other => return Err(unsupported(other)),
+    })
+}
+
+fn unsupported(data_type: &DataType) -> Error {
+    let remedy = match data_type {
+        DataType::List(_) | DataType::LargeList(_) | DataType::FixedSizeList(..) => {
+            "a feature is one flat list: flatten the inner lists, or make a SequenceExample"
+        }
+        DataType::Struct(_) => "make a column of each of its fields",
+        DataType::Decimal128(..) | DataType::Decimal256(..) => "cast it to float64 or to a string",
+        _ => "cast it to an integer, a float, a string or binary",
+    };
+    Error::spec(format!(
+        "a column of Arrow type {data_type} cannot be a feature: {remedy}"
+    ))
+}

@@ -1,0 +1,281 @@
+//! The messages of `tf.train`, as far as their fields matter here.
+//!
+//! ```text
+//! Example         { Features features = 1; }
+//! SequenceExample { Features context = 1; FeatureLists feature_lists = 2; }
+//! Features        { map<string, Feature> feature = 1; }
+//! FeatureLists    { map<string, FeatureList> feature_list = 1; }
+//! FeatureList     { repeated Feature feature = 1; }
+//! Feature         { oneof kind { BytesList bytes_list = 1; FloatList float_list = 2; Int64List int64_list = 3; } }
+//! BytesList       { repeated bytes value = 1; }
+//! FloatList       { repeated float value = 1 [packed]; }
+//! Int64List       { repeated int64 value = 1 [packed]; }
+//! ```
+//!
+//! Merging two protobuf messages is concatenating their bytes. Where a field that holds a message
+//! comes twice, its parts are therefore joined ([`Cow::Owned`]) and read as one; that is rare, and
+//! nothing else has to know about it.
+
+use std::borrow::Cow;
+
+use super::spec::Kind;
+use super::wire::{Wire, WireError, WireType};
+
+type Result<T> = std::result::Result<T, WireError>;
+
+/// The field of Example, `SequenceExample`, Features, `FeatureLists` and `FeatureList` that matters
+/// most, and the only one of all but `SequenceExample`.
+const FIRST: u32 = 1;
+/// `SequenceExample.feature_lists`.
+const SECOND: u32 = 2;
+
+/// The list of a Feature that is nothing but one list, as every writer writes it.
+#[must_use]
+#[inline]
+pub fn only_list(feature: &[u8]) -> Option<(Kind, &[u8])> {
+    let (&tag, rest) = feature.split_first()?;
+    let kind = Kind::of_tag(tag)?;
+    let mut wire = Wire(rest);
+    let list = wire.bytes().ok()?;
+    wire.is_empty().then_some((kind, list))
+}
+
+/// The value of a `BytesList` that has just one.
+#[must_use]
+#[inline]
+pub fn only_bytes(list: &[u8]) -> Option<&[u8]> {
+    let mut wire = Wire(list.strip_prefix(&[0x0a])?);
+    let value = wire.bytes().ok()?;
+    wire.is_empty().then_some(value)
+}
+
+/// One field of a message: its number and its bytes, if it is length-delimited and was asked for.
+#[inline]
+fn next_bytes<'a>(wire: &mut Wire<'a>, wanted: u32) -> Result<Option<&'a [u8]>> {
+    if wanted == FIRST
+        && let Some(rest) = wire.0.strip_prefix(&[0x0a])
+    {
+        wire.0 = rest;
+        return wire.bytes().map(Some);
+    }
+    next_bytes_slowly(wire, wanted)
+}
+
+fn next_bytes_slowly<'a>(wire: &mut Wire<'a>, wanted: u32) -> Result<Option<&'a [u8]>> {
+    while !wire.is_empty() {
+        let (number, wire_type) = wire.tag()?;
+        if number == wanted && wire_type == WireType::Bytes {
+            return wire.bytes().map(Some);
+        }
+        wire.skip(number, wire_type)?;
+    }
+    Ok(None)
+}
+
+/// `so_far` with `more` merged in.
+fn merge<'a>(so_far: &mut Option<Cow<'a, [u8]>>, more: &'a [u8]) {
+    match so_far {
+        None => *so_far = Some(Cow::Borrowed(more)),
+        Some(bytes) => bytes.to_mut().extend_from_slice(more),
+    }
+}
+
+/// An entry of a map from names to messages.
+pub struct Entry<'a> {
+    /// The name's bytes.
+    pub key: &'a [u8],
+    /// The message's bytes.
+    pub value: Cow<'a, [u8]>,
+}
+
+impl<'a> Entry<'a> {
+    /// Reads an entry; a key or a value that is not there is empty.
+    #[inline]
+    fn parse(bytes: &'a [u8]) -> Result<Self> {
+        if let Some(entry) = Self::parse_usual(bytes) {
+            return Ok(entry);
+        }
+        let mut wire = Wire(bytes);
+        let mut key: &[u8] = b"";
+        let mut value = None;
+        while !wire.is_empty() {
+            match wire.tag()? {
+                (FIRST, WireType::Bytes) => key = wire.bytes()?,
+                (SECOND, WireType::Bytes) => merge(&mut value, wire.bytes()?),
+                (number, wire_type) => wire.skip(number, wire_type)?,
+            }
+        }
+        Ok(Self {
+            key,
+            value: value.unwrap_or_default(),
+        })
+    }
+
+    /// The entry that every writer writes: the key, then the value, each once.
+    #[inline]
+    fn parse_usual(bytes: &'a [u8]) -> Option<Self> {
+        let mut wire = Wire(bytes.strip_prefix(&[0x0a])?);
+        let key = wire.bytes().ok()?;
+        let mut wire = Wire(wire.0.strip_prefix(&[0x12])?);
+        let value = wire.bytes().ok()?;
+        wire.is_empty().then_some(Self {
+            key,
+            value: Cow::Borrowed(value),
+        })
+    }
+
+    /// The name as text.
+    ///
+    /// # Errors
+    /// [`WireError::NotUtf8`].
+    pub fn name(&self) -> Result<&'a str> {
+        std::str::from_utf8(self.key).map_err(|_| WireError::NotUtf8)
+    }
+}
+
+/// Calls `visit` for every entry of the maps in field `field` of `record`, in order; of entries with
+/// the same key, the last one counts.
+fn for_each_entry<'a, E: From<WireError>>(
+    record: &'a [u8],
+    field: u32,
+    mut visit: impl FnMut(Entry<'a>) -> std::result::Result<(), E>,
+) -> std::result::Result<(), E> {
+    let mut message = Wire(record);
+    while let Some(map) = next_bytes(&mut message, field)? {
+        let mut map = Wire(map);
+        while let Some(entry) = next_bytes(&mut map, FIRST)? {
+            visit(Entry::parse(entry)?)?;
+        }
+    }
+    Ok(())
+}
+
+/// Calls `visit` for every feature of an Example, or of the context of a `SequenceExample`, in order;
+/// of features with the same name, the last one counts.
+///
+/// # Errors
+/// Those of the bytes, and those of `visit`.
+pub fn for_each_feature<'a, E: From<WireError>>(
+    record: &'a [u8],
+    visit: impl FnMut(Entry<'a>) -> std::result::Result<(), E>,
+) -> std::result::Result<(), E> {
+    for_each_entry(record, FIRST, visit)
+}
+
+/// Calls `visit` for every feature list of a `SequenceExample`, in order; of lists with the same
+/// name, the last one counts.
+///
+/// # Errors
+/// Those of the bytes, and those of `visit`.
+pub fn for_each_feature_list<'a, E: From<WireError>>(
+    record: &'a [u8],
+    visit: impl FnMut(Entry<'a>) -> std::result::Result<(), E>,
+) -> std::result::Result<(), E> {
+    for_each_entry(record, SECOND, visit)
+}
+
+/// Calls `visit` with the bytes of every feature of a `FeatureList`, in order.
+///
+/// # Errors
+/// Those of the bytes, and those of `visit`.
+pub fn for_each_step<'a, E: From<WireError>>(
+    feature_list: &'a [u8],
+    mut visit: impl FnMut(&'a [u8]) -> std::result::Result<(), E>,
+) -> std::result::Result<(), E> {
+    let mut wire = Wire(feature_list);
+    while let Some(feature) = next_bytes(&mut wire, FIRST)? {
+        visit(feature)?;
+    }
+    Ok(())
+}
+
+/// A Feature: which list it has, if any, and that list's bytes.
+pub struct Feature<'a> {
+    /// The list.
+    pub list: Option<(Kind, Cow<'a, [u8]>)>,
+}
+
+impl<'a> Feature<'a> {
+    /// Reads a Feature.
+    ///
+    /// # Errors
+    /// What is wrong with the bytes.
+    #[inline]
+    pub fn parse(bytes: &'a [u8]) -> Result<Self> {
+        let mut wire = Wire(bytes);
+        let mut list: Option<(Kind, Cow<'a, [u8]>)> = None;
+        while !wire.is_empty() {
+            let (number, wire_type) = wire.tag()?;
+            let Some(kind) = Kind::of_field(number).filter(|_| wire_type == WireType::Bytes) else {
+                wire.skip(number, wire_type)?;
+                continue;
+            };
+            let more = wire.bytes()?;
+            match &mut list {
+                Some((same, so_far)) if *same == kind => so_far.to_mut().extend_from_slice(more),
+                _ => list = Some((kind, Cow::Borrowed(more))),
+            }
+        }
+        Ok(Self { list })
+    }
+}
+
+/// Appends the values of an `Int64List`.
+///
+/// # Errors
+/// What is wrong with the bytes.
+#[inline]
+pub fn push_int64s(list: &[u8], values: &mut Vec<i64>) -> Result<()> {
+    let mut wire = Wire(list);
+    while !wire.is_empty() {
+        match wire.tag()? {
+            (FIRST, WireType::Bytes) => {
+                let packed = wire.bytes()?;
+                // A local vector, so that its length can stay in a register.
+                let mut all = std::mem::take(values);
+                let read = Wire(packed).for_each_varint(|value| all.push(value.cast_signed()));
+                *values = all;
+                read?;
+            }
+            (FIRST, WireType::Varint) => values.push(wire.varint()?.cast_signed()),
+            (number, wire_type) => wire.skip(number, wire_type)?,
+        }
+    }
+    Ok(())
+}
+
+/// Appends the values of a `FloatList`.
+///
+/// # Errors
+/// What is wrong with the bytes.
+#[inline]
+pub fn push_floats(list: &[u8], values: &mut Vec<f32>) -> Result<()> {
+    let mut wire = Wire(list);
+    while !wire.is_empty() {
+        match wire.tag()? {
+            (FIRST, WireType::Bytes) => {
+                let (floats, rest) = wire.bytes()?.as_chunks::<4>();
+                if !rest.is_empty() {
+                    return Err(WireError::RaggedFloats);
+                }
+                values.extend(floats.iter().map(|bytes| f32::from_le_bytes(*bytes)));
+            }
+            (FIRST, WireType::Fixed32) => values.push(f32::from_le_bytes(wire.fixed32()?)),
+            (number, wire_type) => wire.skip(number, wire_type)?,
+        }
+    }
+    Ok(())
+}
+
+/// Calls `push` with each value of a `BytesList`.
+///
+/// # Errors
+/// What is wrong with the bytes.
+#[inline]
+pub fn for_each_bytes<'a>(list: &'a [u8], mut push: impl FnMut(&'a [u8])) -> Result<()> {
+    let mut wire = Wire(list);
+    while let Some(value) = next_bytes(&mut wire, FIRST)? {
+        push(value);
+    }
+    Ok(())
+}

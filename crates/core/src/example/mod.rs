@@ -1,0 +1,20 @@
+//! Records ⇄ columns.
+//!
+//! From the bottom up: [`wire`] reads protobuf's wire format, [`message`] knows the few messages of
+//! `tf.train`, [`spec`] says what is wanted, [`mod@decode`] turns records into Arrow columns with the help
+//! of [`mod@column`]; [`encode`] goes the other way, from columns or from single features.
+//!
+//! Where TensorFlow's fast parser departs from protobuf on odd but legal bytes, this follows
+//! protobuf: repeated submessages merge, the last member of a oneof wins, unknown fields are skipped,
+//! the last entry of a map key wins as a whole.
+
+pub mod column;
+pub mod decode;
+pub mod encode;
+pub mod message;
+pub mod spec;
+pub mod wire;
+
+pub use decode::decode;
+pub use encode::{ExampleEncoder, encode_columns};
+pub use spec::{Default, FeatureSpec, Kind, Layout};

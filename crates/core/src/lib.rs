@@ -1,0 +1,15 @@
+//! `TFRecord` files ⇄ Arrow columns, in two halves that do not know each other.
+//!
+//! [`record`] turns files into records (byte strings) and back, and never looks inside one.
+//! [`example`] turns records that hold `tf.train.Example` messages into Arrow columns and back, and
+//! never opens a file. Both report trouble as an [`Error`]: what is wrong and where.
+//!
+//! Nothing here knows Python. Any bytes in give a result or an [`Error`] with a position: never a
+//! panic, and never an allocation that the input does not justify.
+
+pub mod error;
+pub mod example;
+pub mod interrupt;
+pub mod record;
+
+pub use error::{Category, Error, ErrorKind, Result};

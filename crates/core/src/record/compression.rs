@@ -1,0 +1,325 @@
+//! The stream of frames behind a file's bytes: as they are, or inflated.
+//!
+//! [`open`] decides from the first bytes (or from what the caller says) and gives a [`Source`]. A
+//! source delivers everything that can be decompressed before it reports what is wrong with the
+//! rest, and it tells a clean end from a cut: a stream without its trailer is an error here.
+
+use std::io::{self, Read};
+
+use zlib_rs::{Inflate, InflateFlush, Status};
+
+use super::sniff;
+use crate::error::ErrorKind;
+use crate::interrupt::{Pulse, retrying};
+
+/// How a file is compressed. TensorFlow's names.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Compression {
+    /// Not at all: `""`.
+    #[default]
+    None,
+    /// gzip members, one or several (RFC 1952): `"GZIP"`.
+    Gzip,
+    /// One zlib stream (RFC 1950): `"ZLIB"`.
+    Zlib,
+}
+
+impl Compression {
+    /// TensorFlow's name of it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::None => "",
+            Self::Gzip => "GZIP",
+            Self::Zlib => "ZLIB",
+        }
+    }
+
+    /// What the end of a file's name says.
+    #[must_use]
+    pub fn of_suffix(path: &std::path::Path) -> Self {
+        let suffix = path
+            .extension()
+            .map(|s| s.to_string_lossy().to_ascii_lowercase());
+        match suffix.as_deref() {
+            Some("gz" | "gzip") => Self::Gzip,
+            Some("zz" | "zlib") => Self::Zlib,
+            _ => Self::None,
+        }
+    }
+}
+
+/// A stream of frames.
+pub enum Source {
+    /// The file's own bytes.
+    Plain(Input),
+    /// What they inflate to.
+    Inflated(Box<Inflated>),
+}
+
+impl Source {
+    /// Reads some bytes into `buffer`; 0 is the clean end.
+    ///
+    /// # Errors
+    /// Of the operating system, or of a compressed stream that is cut or broken.
+    pub fn read(&mut self, buffer: &mut [u8]) -> Result<usize, ErrorKind> {
+        match self {
+            Self::Plain(input) => input.read(buffer).map_err(ErrorKind::from),
+            Self::Inflated(inflated) => inflated.read(buffer),
+        }
+    }
+
+    /// How the file is compressed.
+    #[must_use]
+    pub fn compression(&self) -> Compression {
+        match self {
+            Self::Plain(_) => Compression::None,
+            Self::Inflated(inflated) => inflated.codec,
+        }
+    }
+}
+
+/// A file's bytes, the first of which have been looked at already.
+pub struct Input {
+    peeked: io::Cursor<Vec<u8>>,
+    rest: Box<dyn Read + Send>,
+}
+
+impl Input {
+    /// Reads the first bytes of `rest` to have a look at them.
+    fn peek(mut rest: Box<dyn Read + Send>) -> io::Result<Self> {
+        let mut start = vec![0; sniff::LOOK_AHEAD];
+        let mut filled = 0;
+        while let Some(room) = start.get_mut(filled..).filter(|room| !room.is_empty()) {
+            match retrying(|| rest.read(room))? {
+                0 => break,
+                count => filled += count,
+            }
+            // Whoever writes into a pipe may wait for us before writing more.
+            if start.get(..filled).is_some_and(sniff::is_record_header) {
+                break;
+            }
+        }
+        start.truncate(filled);
+        Ok(Self {
+            peeked: io::Cursor::new(start),
+            rest,
+        })
+    }
+
+    fn start(&self) -> &[u8] {
+        self.peeked.get_ref()
+    }
+
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self.peeked.read(buffer)? {
+            0 => retrying(|| self.rest.read(buffer)),
+            n => Ok(n),
+        }
+    }
+}
+
+/// Opens the stream of frames in `file`; `None` means: decide from the first bytes.
+///
+/// # Errors
+/// [`ErrorKind::NotTfRecord`] if the first bytes are those of some other format, and errors of the
+/// operating system.
+pub fn open(
+    file: Box<dyn Read + Send>,
+    compression: Option<Compression>,
+) -> Result<Source, ErrorKind> {
+    let input = Input::peek(file).map_err(ErrorKind::from)?;
+    if let Some(codec) = compression {
+        refuse_mismatch(codec, input.start())?;
+    }
+    let compression = compression.unwrap_or_else(|| detect(input.start()));
+    if compression == Compression::None {
+        refuse_other_formats(input.start())?;
+        return Ok(Source::Plain(input));
+    }
+    Ok(Source::Inflated(Box::new(Inflated::new(
+        input,
+        compression,
+    ))))
+}
+
+/// The compression of a file that starts with `start`.
+fn detect(start: &[u8]) -> Compression {
+    if sniff::is_record_header(start) {
+        Compression::None
+    } else if sniff::is_gzip(start) {
+        Compression::Gzip
+    } else if sniff::is_zlib(start) && inflates_to_something(start) {
+        Compression::Zlib
+    } else {
+        Compression::None
+    }
+}
+
+/// Whether `start`, as a zlib stream, begins with a record, or with what can be told to be something
+/// else, or is cut before anything can be said.
+fn inflates_to_something(start: &[u8]) -> bool {
+    let mut out = [0; sniff::LOOK_AHEAD];
+    let mut inflate = Inflate::new(true, Compression::Zlib.window_bits());
+    let fine = inflate
+        .decompress(start, &mut out, InflateFlush::NoFlush)
+        .is_ok();
+    let produced = usize::try_from(inflate.total_out()).unwrap_or(usize::MAX);
+    let content = out.get(..produced).unwrap_or_default();
+    // A record at the beginning is enough: what is wrong further on, reading will tell.
+    sniff::is_record_header(content)
+        || (fine && (sniff::looks_like(content).is_some() || produced < super::frame::HEADER))
+}
+
+fn refuse_other_formats(start: &[u8]) -> Result<(), ErrorKind> {
+    if sniff::is_record_header(start) {
+        return Ok(());
+    }
+    sniff::looks_like(start).map_or(Ok(()), |what| Err(ErrorKind::NotTfRecord(what)))
+}
+
+/// A file that was announced as compressed and does not even begin so.
+fn refuse_mismatch(codec: Compression, start: &[u8]) -> Result<(), ErrorKind> {
+    let fits = match codec {
+        Compression::None => true,
+        Compression::Gzip => start.is_empty() || sniff::is_gzip(start),
+        Compression::Zlib => start.len() < 2 || sniff::is_zlib(start),
+    };
+    if fits {
+        return Ok(());
+    }
+    let found = match detect(start) {
+        Compression::Gzip => "a GZIP stream",
+        Compression::Zlib => "a ZLIB stream",
+        Compression::None if sniff::is_record_header(start) => "an uncompressed TFRecord file",
+        Compression::None => match sniff::looks_like(start) {
+            Some(other) => return Err(ErrorKind::NotTfRecord(other)),
+            None => "nothing known",
+        },
+    };
+    let why = format!("incorrect header check, the file begins like {found}");
+    Err(ErrorKind::BadStream(codec.name(), why))
+}
+
+impl Compression {
+    /// zlib's window parameter for reading this: 15 bits, + 16 for gzip's header and trailer.
+    fn window_bits(self) -> u8 {
+        if self == Self::Gzip { 15 + 16 } else { 15 }
+    }
+}
+
+/// Compressed bytes that are read ahead of the inflater.
+const INPUT_BUFFER: usize = 128 << 10;
+
+/// The inflated content of a file.
+pub struct Inflated {
+    codec: Compression,
+    input: Input,
+    inflate: Inflate,
+    buffer: Vec<u8>,
+    start: usize,
+    end: usize,
+    state: State,
+    /// What is wrong with the rest, once everything before it has been delivered.
+    fault: Option<ErrorKind>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// Before the first byte of the file.
+    Empty,
+    /// Inside a stream: an end of the file here is a cut.
+    Inside,
+    /// Behind the end of a stream.
+    Between,
+}
+
+impl Inflated {
+    fn new(input: Input, codec: Compression) -> Self {
+        Self {
+            codec,
+            input,
+            inflate: Inflate::new(true, codec.window_bits()),
+            buffer: vec![0; INPUT_BUFFER],
+            start: 0,
+            end: 0,
+            state: State::Empty,
+            fault: None,
+        }
+    }
+
+    fn read(&mut self, out: &mut [u8]) -> Result<usize, ErrorKind> {
+        let mut pulse = Pulse::start();
+        loop {
+            // A file can go on for long with streams that hold nothing.
+            pulse.check()?;
+            if let Some(fault) = &self.fault {
+                return Err(fault.clone());
+            }
+            if self.start == self.end && !self.refill()? {
+                return match self.state {
+                    State::Inside => Err(ErrorKind::TruncatedStream(self.codec.name())),
+                    State::Empty | State::Between => Ok(0),
+                };
+            }
+            if self.state != State::Inside {
+                self.begin_stream()?;
+            }
+            let produced = self.inflate_some(out);
+            if produced > 0 {
+                return Ok(produced);
+            }
+        }
+    }
+
+    /// Reads compressed bytes; false at the end of the file.
+    fn refill(&mut self) -> Result<bool, ErrorKind> {
+        self.start = 0;
+        self.end = 0;
+        self.end = self.input.read(&mut self.buffer).map_err(ErrorKind::from)?;
+        Ok(self.end > 0)
+    }
+
+    fn begin_stream(&mut self) -> Result<(), ErrorKind> {
+        if self.state == State::Between {
+            let next = self.buffer.get(self.start..self.end).unwrap_or_default();
+            match self.codec {
+                Compression::Gzip if sniff::is_gzip(next) => {
+                    self.inflate = Inflate::new(true, self.codec.window_bits());
+                }
+                Compression::Zlib if sniff::is_zlib(next) => return Err(self.trailing(SECOND)),
+                _ => return Err(self.trailing("garbage")),
+            }
+        }
+        self.state = State::Inside;
+        Ok(())
+    }
+
+    fn trailing(&self, what: &'static str) -> ErrorKind {
+        ErrorKind::TrailingData(self.codec.name(), what)
+    }
+
+    fn inflate_some(&mut self, out: &mut [u8]) -> usize {
+        let (before_in, before_out) = (self.inflate.total_in(), self.inflate.total_out());
+        let input = self.buffer.get(self.start..self.end).unwrap_or_default();
+        let result = self.inflate.decompress(input, out, InflateFlush::NoFlush);
+        // Both differences are at most the lengths of the two slices.
+        #[allow(clippy::cast_possible_truncation)]
+        let (consumed, produced) = (
+            (self.inflate.total_in() - before_in) as usize,
+            (self.inflate.total_out() - before_out) as usize,
+        );
+        self.start += consumed;
+        match result {
+            Ok(Status::StreamEnd) => self.state = State::Between,
+            Ok(Status::Ok | Status::BufError) => {}
+            Err(error) => {
+                let why = self.inflate.error_message().unwrap_or(error.as_str());
+                self.fault = Some(ErrorKind::BadStream(self.codec.name(), why.to_owned()));
+            }
+        }
+        produced
+    }
+}
+
+const SECOND: &str = "a second stream (TensorFlow would silently ignore it)";

@@ -1,0 +1,275 @@
+//! When a file that is being written gets its name.
+//!
+//! Atomic writing goes to a temporary sibling, which is synced and renamed when it is complete;
+//! until then, and after any failure, the final name shows what it showed before. Appending and
+//! writing in place are the two exceptions, and both say what a failure leaves behind.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::error::{Error, Result};
+use crate::interrupt::{self, retrying};
+
+/// What to do with a file that is there already.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// Replace it: `"w"`.
+    #[default]
+    Replace,
+    /// Write behind its records: `"a"`.
+    Append,
+    /// Refuse: `"x"`.
+    Create,
+}
+
+/// A file that is being written, and what becomes of it.
+pub struct Destination {
+    /// Where the bytes go; none any more when they are all there.
+    file: Option<File>,
+    path: PathBuf,
+    fate: Fate,
+    /// The process that opened it. A fork has the same object, and must not touch the file.
+    process: u32,
+}
+
+enum Fate {
+    /// The file has its name already; a failure leaves what was written so far.
+    InPlace,
+    /// The file gets the name `target` when it is complete, and is removed otherwise.
+    Temporary { target: PathBuf, exclusive: bool },
+    /// The file had this length before; a failure cuts it back.
+    Append { old_length: u64 },
+    /// Published or given up.
+    Done,
+}
+
+impl Destination {
+    /// A file that appears as `path` when it is published.
+    ///
+    /// # Errors
+    /// Of the operating system, with the path.
+    pub fn temporary(path: &Path, exclusive: bool) -> Result<Self> {
+        let target = final_name(path).map_err(|e| Error::from(e).with_path(path))?;
+        if exclusive && target.symlink_metadata().is_ok() {
+            let error = io::Error::from(io::ErrorKind::AlreadyExists);
+            return Err(Error::from(error).with_path(path));
+        }
+        let (file, temporary) = create_sibling(&target).map_err(|e| e.with_path(path))?;
+        if let Ok(old) = target.metadata() {
+            // Best effort: a file keeps its permissions when its content is replaced.
+            let _ = file.set_permissions(old.permissions());
+        }
+        let fate = Fate::Temporary { target, exclusive };
+        Ok(Self::new(file, temporary, fate))
+    }
+
+    /// `path` itself, emptied.
+    ///
+    /// # Errors
+    /// Of the operating system, with the path.
+    pub fn in_place(path: &Path, exclusive: bool) -> Result<Self> {
+        let mut options = OpenOptions::new();
+        options.write(true);
+        if exclusive {
+            options.create_new(true)
+        } else {
+            options.create(true).truncate(true)
+        };
+        let file = options
+            .open(path)
+            .map_err(|e| Error::from(e).with_path(path))?;
+        Ok(Self::opened(file, path))
+    }
+
+    /// A file that was opened by somebody else, and is called `path` in errors.
+    #[must_use]
+    pub fn opened(file: File, path: &Path) -> Self {
+        Self::new(file, path.to_owned(), Fate::InPlace)
+    }
+
+    fn new(file: File, path: PathBuf, fate: Fate) -> Self {
+        let process = std::process::id();
+        Self {
+            file: Some(file),
+            path,
+            fate,
+            process,
+        }
+    }
+
+    /// Whether another process than this one opened the file.
+    #[must_use]
+    pub fn is_foreign(&self) -> bool {
+        self.process != std::process::id()
+    }
+
+    /// `path` itself, positioned behind its first `length` bytes, the rest cut off. A failure cuts off
+    /// what was added, unless it was added `in_place`, for all to see.
+    ///
+    /// # Errors
+    /// Of the operating system, with the path.
+    pub fn append(path: &Path, length: u64, in_place: bool) -> Result<Self> {
+        let located = |error: io::Error| Error::from(error).with_path(path);
+        let file = OpenOptions::new().write(true).open(path).map_err(located)?;
+        file.set_len(length).map_err(located)?;
+        io::Seek::seek(&mut &file, io::SeekFrom::End(0)).map_err(located)?;
+        let fate = if in_place {
+            Fate::InPlace
+        } else {
+            Fate::Append { old_length: length }
+        };
+        Ok(Self::new(file, path.to_owned(), fate))
+    }
+
+    /// Adds bytes to the file.
+    ///
+    /// # Errors
+    /// Of the operating system.
+    pub fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        match &mut self.file {
+            Some(file) => write_all(file, bytes),
+            None => Err(io::ErrorKind::BrokenPipe.into()),
+        }
+    }
+
+    /// Closes the file, and makes sure that its bytes are on the disk, where it has one.
+    ///
+    /// # Errors
+    /// Of the operating system.
+    pub fn complete(&mut self) -> io::Result<()> {
+        match self.file.take() {
+            Some(file) if file.metadata().is_ok_and(|metadata| metadata.is_file()) => {
+                file.sync_all()
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Gives a complete file its final name: `path`, or the one it was opened for.
+    ///
+    /// # Errors
+    /// Of the operating system; the temporary file is removed then.
+    pub fn publish(&mut self, path: Option<&Path>) -> io::Result<()> {
+        let Fate::Temporary { target, exclusive } = std::mem::replace(&mut self.fate, Fate::Done)
+        else {
+            return Ok(());
+        };
+        let target = path.map_or(Ok(target), final_name)?;
+        let renamed = rename(&self.path, &target, exclusive);
+        if renamed.is_err() {
+            let _ = std::fs::remove_file(&self.path);
+        }
+        renamed?;
+        sync_directory(&target)
+    }
+
+    /// Gives the file up: removes what is temporary, cuts off what was appended.
+    pub fn abandon(&mut self) {
+        self.file = None;
+        if self.is_foreign() {
+            self.fate = Fate::Done;
+        }
+        match std::mem::replace(&mut self.fate, Fate::Done) {
+            // There is nobody left to tell if these fail, and nothing else to try.
+            Fate::Temporary { .. } => drop(std::fs::remove_file(&self.path)),
+            Fate::Append { old_length } => {
+                drop(
+                    OpenOptions::new()
+                        .write(true)
+                        .open(&self.path)
+                        .map(|f| f.set_len(old_length)),
+                );
+            }
+            Fate::InPlace | Fate::Done => {}
+        }
+    }
+}
+
+impl Drop for Destination {
+    fn drop(&mut self) {
+        self.abandon();
+    }
+}
+
+fn write_all(file: &mut File, mut bytes: &[u8]) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match retrying(|| file.write(bytes))? {
+            0 => return Err(io::ErrorKind::WriteZero.into()),
+            count => bytes = bytes.get(count..).unwrap_or_default(),
+        }
+        if !bytes.is_empty() {
+            // A signal that comes after some bytes were written cuts the call short, silently.
+            interrupt::check()?;
+        }
+    }
+    Ok(())
+}
+
+/// Where a file called `path` really goes, wherever the process is then: a link is not replaced,
+/// but what it leads to, even if that does not exist yet.
+fn final_name(path: &Path) -> io::Result<PathBuf> {
+    let mut name = std::path::absolute(path)?;
+    for _ in 0..MAX_LINKS {
+        match name.read_link() {
+            Ok(next) => name = name.parent().unwrap_or(Path::new("/")).join(next),
+            Err(_) => return Ok(name),
+        }
+    }
+    name.canonicalize() // says that there are too many
+}
+
+/// How many links may lead to each other.
+const MAX_LINKS: usize = 40;
+
+/// How much of a file's name its temporary sibling shows; names have at most 255 bytes.
+const SHOWN: usize = 40;
+
+/// Renames, refusing to replace where `exclusive`; a hard link is what can do that in one step.
+fn rename(from: &Path, to: &Path, exclusive: bool) -> io::Result<()> {
+    if !exclusive {
+        return std::fs::rename(from, to);
+    }
+    match std::fs::hard_link(from, to) {
+        Ok(()) => std::fs::remove_file(from),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
+        // A file system without hard links: the check and the rename are two steps there.
+        Err(_) if to.symlink_metadata().is_ok() => Err(io::ErrorKind::AlreadyExists.into()),
+        Err(_) => std::fs::rename(from, to),
+    }
+}
+
+/// A new file beside `target` whose name says whose it is and sorts among the hidden ones.
+fn create_sibling(target: &Path) -> Result<(File, PathBuf)> {
+    static COUNTER: AtomicU64 = AtomicU64::new(0);
+    let Some(name) = target.file_name() else {
+        return Err(io::Error::from(io::ErrorKind::IsADirectory).into());
+    };
+    loop {
+        let number = COUNTER.fetch_add(1, Ordering::Relaxed);
+        let shown: String = name.to_string_lossy().chars().take(SHOWN).collect();
+        let sibling = format!(".{shown}.{}-{number}.tmp", std::process::id());
+        let path = target.with_file_name(sibling);
+        match OpenOptions::new().write(true).create_new(true).open(&path) {
+            Ok(file) => return Ok((file, path)),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// Makes a rename survive a power cut, where the system can open a directory.
+fn sync_directory(file: &Path) -> io::Result<()> {
+    let parent = file
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty());
+    match File::open(parent.unwrap_or(Path::new("."))) {
+        Ok(directory) => directory.sync_all().or_else(|error| match error.kind() {
+            // Some file systems cannot sync a directory; the rename itself has succeeded.
+            io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported => Ok(()),
+            _ => Err(error),
+        }),
+        Err(_) => Ok(()),
+    }
+}

@@ -1,0 +1,428 @@
+//! Reading a file record by record, or in batches.
+//!
+//! The reader keeps one buffer. Bytes come in at its end ([`RecordReader::fill`], the only place
+//! that does I/O) and records go out at its front ([`RecordReader::step`], pure computation), so a
+//! binding can hold its lock for the second and release it for the first.
+//!
+//! A fault is final: everything before it is delivered, then it is reported, and reported again
+//! at every further call. Skipping over damage is another tool's work.
+
+use std::fs::File;
+use std::io::{ErrorKind as IoKind, Read};
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::buffer::{Buffer, CHUNK};
+use super::compression::{self, Compression, Source};
+use super::crc;
+use super::frame::{self, FOOTER, HEADER};
+use super::records::{Origin, Records, Span};
+use super::sniff;
+use crate::error::{Error, ErrorKind, Result};
+
+/// How to read.
+#[derive(Clone, Copy, Debug)]
+pub struct ReadOptions {
+    /// The compression; `None` decides from the file's first bytes.
+    pub compression: Option<Compression>,
+    /// Whether to check the checksum of the data. That of the length is checked always.
+    pub verify: bool,
+}
+
+impl Default for ReadOptions {
+    fn default() -> Self {
+        Self {
+            compression: None,
+            verify: true,
+        }
+    }
+}
+
+/// What [`RecordReader::step`] found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// A record, at this place of [`RecordReader::bytes`].
+    Record(Range<usize>),
+    /// Too few bytes: call [`RecordReader::fill`].
+    NeedBytes,
+    /// The clean end of the file.
+    End,
+}
+
+/// Reads the records of one file in order.
+pub struct RecordReader {
+    source: Source,
+    path: Option<Arc<Path>>,
+    /// The file itself once more, to ask how long it is; none for what has no length.
+    file: Option<File>,
+    verify: bool,
+    buffer: Buffer,
+    /// Offset of the first unread byte in the stream of frames.
+    offset: u64,
+    record: u64,
+    at_end: bool,
+    /// Bytes that the record at the front needs, as far as is known.
+    wanted: usize,
+    fault: Option<Error>,
+}
+
+impl RecordReader {
+    /// Opens `path`.
+    ///
+    /// # Errors
+    /// Of the operating system; [`ErrorKind::NotTfRecord`]; all with the path.
+    pub fn open(path: &Path, options: ReadOptions) -> Result<Self> {
+        let file = File::open(path).map_err(|error| Error::from(error).with_path(path))?;
+        Self::from_file(file, path, options)
+    }
+
+    /// Reads `file`, which was opened by somebody else, and is called `path` in errors.
+    ///
+    /// # Errors
+    /// As for [`Self::open`].
+    pub fn from_file(file: File, path: &Path, options: ReadOptions) -> Result<Self> {
+        let located = |error: Error| error.with_path(path);
+        let metadata = file.metadata().map_err(|error| located(error.into()))?;
+        if metadata.is_dir() {
+            let error = std::io::Error::from(IoKind::IsADirectory);
+            return Err(located(error.into()));
+        }
+        let twin = if metadata.is_file() {
+            file.try_clone().ok()
+        } else {
+            None
+        };
+        let begin = |error: Error| located(error).at_record(0).at_offset(0);
+        let mut reader = Self::new(Box::new(file), options).map_err(begin)?;
+        reader.path = Some(Arc::from(path));
+        reader.file = twin.filter(|_| reader.compression() == Compression::None);
+        Ok(reader)
+    }
+
+    /// Reads from anything that delivers bytes.
+    ///
+    /// # Errors
+    /// As for [`Self::open`].
+    pub fn new(input: Box<dyn Read + Send>, options: ReadOptions) -> Result<Self> {
+        Ok(Self {
+            source: compression::open(input, options.compression)?,
+            path: None,
+            file: None,
+            verify: options.verify,
+            buffer: Buffer::default(),
+            offset: 0,
+            record: 0,
+            at_end: false,
+            wanted: HEADER,
+            fault: None,
+        })
+    }
+
+    /// How the file turned out to be compressed.
+    #[must_use]
+    pub fn compression(&self) -> Compression {
+        self.source.compression()
+    }
+
+    /// The number of the next record.
+    #[must_use]
+    pub fn record(&self) -> u64 {
+        self.record
+    }
+
+    /// The offset of the next record in the stream of frames.
+    #[must_use]
+    pub fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// The bytes at a range that [`Self::step`] gave, before any other call.
+    #[must_use]
+    pub fn bytes(&self, range: Range<usize>) -> &[u8] {
+        self.buffer.at(range)
+    }
+
+    /// The next record, reading as much as that takes; `None` at the clean end.
+    ///
+    /// # Errors
+    /// What is wrong with the file at this place, with path, record and offset.
+    pub fn next_record(&mut self) -> Result<Option<&[u8]>> {
+        loop {
+            match self.step()? {
+                Step::Record(range) => return Ok(Some(self.bytes(range))),
+                Step::End => return Ok(None),
+                Step::NeedBytes => self.fill()?,
+            }
+        }
+    }
+
+    /// Takes the record at the front of the buffer, if it is there whole. No I/O.
+    ///
+    /// # Errors
+    /// As for [`Self::next_record`].
+    pub fn step(&mut self) -> Result<Step> {
+        if let Some(fault) = &self.fault {
+            return Err(fault.clone());
+        }
+        match self.front() {
+            Ok(Some(length)) => {
+                let total = HEADER + length + FOOTER;
+                self.offset += total as u64;
+                self.record += 1;
+                self.wanted = HEADER;
+                let data = self.buffer.consume(total, HEADER..HEADER + length);
+                Ok(Step::Record(data))
+            }
+            Ok(None) if !self.at_end => Ok(Step::NeedBytes),
+            Ok(None) if self.buffer.unread().is_empty() => Ok(Step::End),
+            Ok(None) => Err(self.fail(self.other_format().unwrap_or(self.cut_off()))),
+            Err(ErrorKind::LengthChecksum) => {
+                Err(self.fail(self.other_format().unwrap_or(ErrorKind::LengthChecksum)))
+            }
+            Err(kind) => Err(self.fail(kind)),
+        }
+    }
+
+    /// What the file looks like instead, if it does not even begin with a record.
+    fn other_format(&self) -> Option<ErrorKind> {
+        let start = self.buffer.unread();
+        let start = start.get(..start.len().min(sniff::LOOK_AHEAD))?;
+        let found = sniff::looks_like(start).filter(|_| self.record == 0)?;
+        Some(ErrorKind::NotTfRecord(found))
+    }
+
+    /// The length of the record at the front, checked; `None` if it is not there whole.
+    fn front(&mut self) -> Result<Option<usize>, ErrorKind> {
+        let there = self.buffer.unread();
+        let Some((header, behind)) = there.split_first_chunk::<HEADER>() else {
+            return Ok(None);
+        };
+        let announced = frame::parse_header(header)?;
+        let impossible = ErrorKind::ImpossibleLength(announced);
+        let length = usize::try_from(announced).map_err(|_| impossible.clone())?;
+        let total = length.checked_add(HEADER + FOOTER).ok_or(impossible)?;
+        let (data, behind) = behind.split_at_checked(length).unwrap_or_default();
+        let Some(footer) = behind.first_chunk::<FOOTER>() else {
+            self.wanted = total;
+            return Ok(None);
+        };
+        if self.verify && crc::masked(data) != u32::from_le_bytes(*footer) {
+            return Err(ErrorKind::DataChecksum);
+        }
+        Ok(Some(length))
+    }
+
+    /// Why the bytes at the front are no whole record, now that no more will come.
+    fn cut_off(&self) -> ErrorKind {
+        let have = self.buffer.unread().len();
+        if have < HEADER {
+            return ErrorKind::TruncatedHeader(have);
+        }
+        let (need, have) = ((self.wanted - HEADER) as u64, (have - HEADER) as u64);
+        ErrorKind::TruncatedRecord { need, have }
+    }
+
+    /// Reads more bytes behind those in the buffer.
+    ///
+    /// # Errors
+    /// Of the operating system or the compressed stream; and a record that announces more bytes
+    /// than its file holds, before any memory is reserved for it.
+    pub fn fill(&mut self) -> Result<()> {
+        self.refuse_beyond_the_file()?;
+        let missing = self.wanted.saturating_sub(self.buffer.unread().len());
+        let room = self.buffer.room(missing, self.file.is_some());
+        match self.source.read(room) {
+            Ok(0) => self.at_end = true,
+            Ok(n) => self.buffer.filled(n),
+            // Nothing is lost: the next call goes on where this one stopped.
+            Err(kind @ ErrorKind::Io(IoKind::Interrupted, ..)) => return Err(kind.into()),
+            Err(kind) => return Err(self.fail(kind)),
+        }
+        Ok(())
+    }
+
+    fn refuse_beyond_the_file(&mut self) -> Result<()> {
+        if self.wanted <= CHUNK {
+            return Ok(());
+        }
+        let Some(size) = self.file.as_ref().and_then(|file| file.metadata().ok()) else {
+            return Ok(());
+        };
+        let left = size.len().saturating_sub(self.offset);
+        if left >= self.wanted as u64 {
+            return Ok(());
+        }
+        let need = (self.wanted - HEADER) as u64;
+        let have = left.saturating_sub(HEADER as u64);
+        Err(self.fail(ErrorKind::TruncatedRecord { need, have }))
+    }
+
+    /// The next records, at most `n`; fewer at the end of the file or before a fault, which the
+    /// next call reports; none at the clean end.
+    ///
+    /// # Errors
+    /// As for [`Self::next_record`].
+    pub fn read_batch(&mut self, n: usize) -> Result<Records> {
+        let mut batch = self.begin_batch(n);
+        while self.extend_batch(&mut batch)? {}
+        Ok(self.finish_batch(batch))
+    }
+
+    /// Begins a batch of at most `n` records. It must be finished before anything else is read.
+    #[must_use]
+    pub fn begin_batch(&mut self, n: usize) -> BatchInProgress {
+        self.buffer.begin_batch();
+        BatchInProgress {
+            n,
+            spans: Vec::new(),
+            first: self.record,
+            offset: self.offset,
+        }
+    }
+
+    /// Carries `batch` on by at most one read; false when it is complete. A binding calls this in
+    /// a loop so that it can look after signals in between.
+    ///
+    /// # Errors
+    /// As for [`Self::next_record`], if there is nothing to deliver before the fault.
+    pub fn extend_batch(&mut self, batch: &mut BatchInProgress) -> Result<bool> {
+        match self.take_into(batch) {
+            // What came before the fault is delivered first; the next call meets it again.
+            Err(error) if !batch.spans.is_empty() && !error.is_interrupt() => Ok(false),
+            other => other,
+        }
+    }
+
+    fn take_into(&mut self, batch: &mut BatchInProgress) -> Result<bool> {
+        while batch.spans.len() < batch.n {
+            match self.step()? {
+                Step::Record(data) => {
+                    let total = HEADER + data.len() + FOOTER;
+                    let start = self.buffer.hold(total, data.start);
+                    batch.spans.push(Span {
+                        start,
+                        len: data.len(),
+                        number: self.record - 1,
+                    });
+                }
+                Step::End => return Ok(false),
+                Step::NeedBytes => {
+                    if let Some(average) = self.buffer.held().checked_div(batch.spans.len()) {
+                        self.buffer.expect(average.saturating_mul(batch.n));
+                    }
+                    self.fill()?;
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    /// The records of `batch`, which take the buffer with them; the bytes behind them stay.
+    #[must_use]
+    pub fn finish_batch(&mut self, mut batch: BatchInProgress) -> Records {
+        let (bytes, first) = self.buffer.take_batch(!self.at_end);
+        for span in &mut batch.spans {
+            span.start += first;
+        }
+        let origin = Origin {
+            path: self.path.clone(),
+            buffer_offset: batch.offset.wrapping_sub(first as u64),
+        };
+        Records::new(bytes, batch.spans, Some(origin))
+    }
+
+    /// Gives the records of `batch` back: they will be read again.
+    pub fn cancel_batch(&mut self, batch: &BatchInProgress) {
+        self.buffer.unhold();
+        self.record = batch.first;
+        self.offset = batch.offset;
+        self.wanted = HEADER;
+    }
+
+    fn fail(&mut self, kind: ErrorKind) -> Error {
+        let mut error = Error::new(kind)
+            .at_record(self.record)
+            .at_offset(self.offset);
+        if let Some(path) = &self.path {
+            error = error.with_path(path);
+        }
+        self.fault = Some(error.clone());
+        error
+    }
+}
+
+/// A batch that is being read.
+pub struct BatchInProgress {
+    n: usize,
+    /// Relative to the batch's first byte.
+    spans: Vec<Span>,
+    first: u64,
+    offset: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::io::Cursor;
+
+    fn file_of(records: &[Vec<u8>]) -> Vec<u8> {
+        let mut file = Vec::new();
+        for record in records {
+            file.extend(frame::header(record.len() as u64));
+            file.extend(record);
+            file.extend(frame::footer(record));
+        }
+        file
+    }
+
+    /// Delivers a few bytes at a time, and sometimes an interruption.
+    struct Trickle(Cursor<Vec<u8>>, usize);
+
+    impl Read for Trickle {
+        fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+            self.1 = self.1.wrapping_mul(25).wrapping_add(7);
+            if self.1.is_multiple_of(11) {
+                return Err(IoKind::Interrupted.into());
+            }
+            let some = buffer.len().min(self.1 % 40_000 + 1);
+            self.0.read(&mut buffer[..some])
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        /// Batches that are kept stay as they are, whatever happens to the buffers of the others.
+        #[test]
+        fn batches_of_any_size_are_the_records(
+            sizes in prop::collection::vec(prop_oneof![0usize..50, 0usize..200_000], 0..60),
+            batch in 1usize..20,
+            keep in prop::collection::vec(any::<bool>(), 60),
+            seed in any::<usize>(),
+        ) {
+            let records: Vec<Vec<u8>> =
+                sizes.iter().enumerate().map(|(i, &size)| vec![u8::try_from(i).unwrap(); size]).collect();
+            let input = Trickle(Cursor::new(file_of(&records)), seed);
+            let mut reader = RecordReader::new(Box::new(input), ReadOptions::default()).unwrap();
+            let (mut kept, mut seen) = (Vec::new(), 0);
+            loop {
+                let found = reader.read_batch(batch).unwrap();
+                if found.is_empty() {
+                    break;
+                }
+                prop_assert!(found.iter().eq(records[seen..seen + found.len()].iter()));
+                if keep[seen] {
+                    kept.push((seen, found.clone()));
+                }
+                seen += found.len();
+            }
+            prop_assert_eq!(seen, records.len());
+            for (first, batch) in kept {
+                prop_assert!(batch.iter().eq(records[first..first + batch.len()].iter()));
+            }
+        }
+    }
+}

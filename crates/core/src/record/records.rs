@@ -1,0 +1,174 @@
+//! A batch of records: one buffer, and where in it each record lies.
+
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::frame::HEADER;
+use crate::error::Error;
+
+/// Where a record lies in its buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// The first byte.
+    pub start: usize,
+    /// How many bytes.
+    pub len: usize,
+    /// The record's number in its file; its place where it came from none.
+    pub number: u64,
+}
+
+/// Where records came from, so that errors can say so.
+#[derive(Clone, Debug)]
+pub struct Origin {
+    /// The file.
+    pub path: Option<Arc<Path>>,
+    /// The offset in the file of byte 0 of the buffer.
+    pub buffer_offset: u64,
+}
+
+/// Records that share one buffer: cheap to clone and to slice, never copied record by record.
+///
+/// A buffer that was read from a file still has the frames around the records; one that was
+/// encoded has not. Nobody needs to know, because each record has its own span.
+#[derive(Clone, Debug, Default)]
+pub struct Records {
+    bytes: Arc<Vec<u8>>,
+    spans: Arc<Vec<Span>>,
+    range: Range<usize>,
+    origin: Option<Origin>,
+}
+
+impl Records {
+    /// Records at `spans` of `bytes`. Spans beyond the buffer read as empty records.
+    #[must_use]
+    pub fn new(bytes: Arc<Vec<u8>>, spans: Vec<Span>, origin: Option<Origin>) -> Self {
+        let range = 0..spans.len();
+        Self {
+            bytes,
+            spans: Arc::new(spans),
+            range,
+            origin,
+        }
+    }
+
+    /// Records that lie one behind the other, the ends of which are `ends`.
+    #[must_use]
+    pub fn contiguous(bytes: Vec<u8>, ends: impl IntoIterator<Item = usize>) -> Self {
+        let mut start = 0;
+        let spans = ends
+            .into_iter()
+            .enumerate()
+            .map(|(number, end)| {
+                let span = Span {
+                    start,
+                    len: end - start,
+                    number: number as u64,
+                };
+                start = end;
+                span
+            })
+            .collect();
+        Self::new(Arc::new(bytes), spans, None)
+    }
+
+    /// How many records.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.range.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.range.is_empty()
+    }
+
+    /// Record `index`, if there is one.
+    #[must_use]
+    pub fn get(&self, index: usize) -> Option<&[u8]> {
+        self.spans().get(index).map(|span| self.slice_of(*span))
+    }
+
+    /// The records in order.
+    #[must_use]
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &[u8]> + Clone {
+        self.spans().iter().map(|span| self.slice_of(*span))
+    }
+
+    /// The bytes of all records together, frames not counted.
+    #[must_use]
+    pub fn payload_bytes(&self) -> usize {
+        self.spans().iter().map(|span| span.len).sum()
+    }
+
+    /// The records of `range`, over the same buffer; what is out of range is left out.
+    #[must_use]
+    pub fn slice(&self, range: Range<usize>) -> Self {
+        let start = range.start.min(self.len());
+        let end = range.end.clamp(start, self.len());
+        Self {
+            bytes: Arc::clone(&self.bytes),
+            spans: Arc::clone(&self.spans),
+            range: self.range.start + start..self.range.start + end,
+            origin: self.origin.clone(),
+        }
+    }
+
+    /// The records at `indices`, over the same buffer; `None` if one of them is out of range.
+    #[must_use]
+    pub fn take(&self, indices: &[usize]) -> Option<Self> {
+        let spans: Option<Vec<Span>> = indices
+            .iter()
+            .map(|&index| self.spans().get(index).copied())
+            .collect();
+        let spans = spans?;
+        let range = 0..spans.len();
+        Some(Self {
+            bytes: Arc::clone(&self.bytes),
+            spans: Arc::new(spans),
+            range,
+            origin: self.origin.clone(),
+        })
+    }
+
+    /// `error`, found in record `index`, with all that is known of where that record stands.
+    #[must_use]
+    pub fn locate(&self, index: usize, error: Error) -> Error {
+        let Some(origin) = &self.origin else {
+            return error.at_record(index as u64);
+        };
+        let mut error = error;
+        if let Some(span) = self.spans().get(index) {
+            let header = (span.start - HEADER) as u64;
+            let offset = origin.buffer_offset.wrapping_add(header);
+            error = error.at_record(span.number).at_offset(offset);
+        }
+        match &origin.path {
+            Some(path) => error.with_path(path),
+            None => error,
+        }
+    }
+
+    fn spans(&self) -> &[Span] {
+        self.spans.get(self.range.clone()).unwrap_or_default()
+    }
+
+    fn slice_of(&self, span: Span) -> &[u8] {
+        self.bytes
+            .get(span.start..span.start + span.len)
+            .unwrap_or_default()
+    }
+}
+
+impl<'a> FromIterator<&'a [u8]> for Records {
+    fn from_iter<I: IntoIterator<Item = &'a [u8]>>(records: I) -> Self {
+        let mut bytes = Vec::new();
+        let mut ends = Vec::new();
+        for record in records {
+            bytes.extend_from_slice(record);
+            ends.push(bytes.len());
+        }
+        Self::contiguous(bytes, ends)
+    }
+}

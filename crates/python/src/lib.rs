@@ -1,0 +1,45 @@
+//! `tfrecs._core`: the Rust core for Python.
+//!
+//! A file here only converts arguments, releases the interpreter, calls the core and maps the
+//! error; policy and defaults live in Python. Files are named as in the core, where it has such a
+//! file.
+
+use pyo3::prelude::*;
+
+mod arrow;
+mod columns;
+mod decode;
+mod encode;
+mod error;
+mod example;
+mod pipe;
+mod reader;
+mod records;
+mod shared;
+mod writer;
+
+/// The native part of tfrecs.
+#[pymodule(gil_used = false)]
+mod _core {
+    #[pymodule_init]
+    fn init() {
+        crate::error::listen_to_signals();
+    }
+
+    #[pymodule_export]
+    use crate::columns::{PyBuffer, PyColumns};
+    #[pymodule_export]
+    use crate::decode::decode_batch;
+    #[pymodule_export]
+    use crate::encode::encode_batch;
+    #[pymodule_export]
+    use crate::example::{
+        decode_example, decode_sequence_example, encode_example, encode_sequence_example,
+    };
+    #[pymodule_export]
+    use crate::reader::PyReader;
+    #[pymodule_export]
+    use crate::records::PyRecords;
+    #[pymodule_export]
+    use crate::writer::PyWriter;
+}

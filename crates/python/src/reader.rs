@@ -1,0 +1,161 @@
+//! Reading files.
+
+use std::path::PathBuf;
+
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use tfrecs_core::interrupt::Pulse;
+use tfrecs_core::record::reader::Step;
+use tfrecs_core::record::{Compression, ReadOptions, RecordReader};
+use tfrecs_core::{Error, Result};
+
+use crate::error::{Raise, check_signals, raise};
+use crate::pipe;
+use crate::records::PyRecords;
+use crate::shared::Shared;
+
+/// TensorFlow's name of a compression, `"auto"` for none in particular.
+pub fn compression_of(name: &str) -> Result<Option<Compression>> {
+    match name {
+        "auto" => Ok(None),
+        "" => Ok(Some(Compression::None)),
+        "GZIP" => Ok(Some(Compression::Gzip)),
+        "ZLIB" => Ok(Some(Compression::Zlib)),
+        other => Err(Error::spec(format!(
+            "Not a valid compression_type: {other:?} (it is \"\", \"GZIP\", \"ZLIB\" or \"auto\")"
+        ))),
+    }
+}
+
+/// Reads the records of one file.
+#[pyclass(frozen, name = "Reader", module = "tfrecs._core")]
+pub struct PyReader(Shared<Option<RecordReader>>);
+
+fn opened(reader: &mut Option<RecordReader>) -> Result<&mut RecordReader> {
+    reader
+        .as_mut()
+        .ok_or_else(|| Error::state("Reader is closed."))
+}
+
+#[pymethods]
+impl PyReader {
+    #[new]
+    fn new(py: Python<'_>, path: PathBuf, compression_type: &str, verify: bool) -> PyResult<Self> {
+        let located = |error: Error| error.with_path(&path);
+        let compression = compression_of(compression_type)
+            .map_err(located)
+            .or_raise(py)?;
+        let options = ReadOptions {
+            compression,
+            verify,
+        };
+        let reader = match pipe::open(py, &path, pipe::End::Read)? {
+            Some(pipe) => py.detach(|| RecordReader::from_file(pipe, &path, options)),
+            None => py.detach(|| RecordReader::open(&path, options)),
+        };
+        let reader = reader.or_raise(py)?;
+        Ok(Self(Shared::new(Some(reader))))
+    }
+
+    /// How the file is compressed: "", "GZIP" or "ZLIB".
+    #[getter]
+    fn compression_type(&self, py: Python<'_>) -> PyResult<&'static str> {
+        let mut guard = self.0.enter_attached(py).or_raise(py)?;
+        Ok(opened(&mut guard).or_raise(py)?.compression().name())
+    }
+
+    fn __iter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+
+    fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyBytes>>> {
+        loop {
+            {
+                let mut guard = self.0.enter_attached(py).or_raise(py)?;
+                let reader = opened(&mut guard).or_raise(py)?;
+                match reader.step().or_raise(py)? {
+                    Step::Record(range) => {
+                        return Ok(Some(PyBytes::new(py, reader.bytes(range))));
+                    }
+                    Step::End => return Ok(None),
+                    Step::NeedBytes => {}
+                }
+            }
+            py.detach(|| opened(&mut *self.0.enter()?)?.fill())
+                .or_raise(py)?;
+            py.check_signals()?;
+        }
+    }
+
+    /// The next records, at most `n`; none at the end.
+    fn read_batch(&self, py: Python<'_>, n: usize) -> PyResult<PyRecords> {
+        py.detach(|| {
+            let mut guard = self.0.enter().map_err(to_exception)?;
+            let reader = opened(&mut guard).map_err(to_exception)?;
+            let mut batch = reader.begin_batch(n);
+            let mut pulse = Pulse::start();
+            loop {
+                let more = reader.extend_batch(&mut batch).map_err(to_exception);
+                let checked = match more {
+                    Ok(true) => check_pulse(&mut pulse).map(|()| true),
+                    complete => complete,
+                };
+                match checked {
+                    Ok(true) => {}
+                    Ok(false) => break,
+                    Err(error) => {
+                        reader.cancel_batch(&batch);
+                        return Err(error);
+                    }
+                }
+            }
+            Ok(PyRecords(reader.finish_batch(batch)))
+        })
+    }
+
+    /// Skips at most `n` records and says how many there were.
+    fn skip(&self, py: Python<'_>, n: usize) -> PyResult<usize> {
+        py.detach(|| {
+            let mut guard = self.0.enter().map_err(to_exception)?;
+            let reader = opened(&mut guard).map_err(to_exception)?;
+            let mut pulse = Pulse::start();
+            for done in 0..n {
+                loop {
+                    match reader.step().map_err(to_exception)? {
+                        Step::Record(_) => break,
+                        Step::End => return Ok(done),
+                        Step::NeedBytes => reader.fill().map_err(to_exception)?,
+                    }
+                    check_pulse(&mut pulse)?;
+                }
+            }
+            Ok(n)
+        })
+    }
+
+    /// The number of the next record and its offset in the stream of frames.
+    fn tell(&self, py: Python<'_>) -> PyResult<(u64, u64)> {
+        let mut guard = self.0.enter_attached(py).or_raise(py)?;
+        let reader = opened(&mut guard).or_raise(py)?;
+        Ok((reader.record(), reader.offset()))
+    }
+
+    /// Closes the file.
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        *self.0.enter_attached(py).or_raise(py)? = None;
+        Ok(())
+    }
+}
+
+fn to_exception(error: Error) -> PyErr {
+    Python::attach(|py| raise(py, &error))
+}
+
+/// Looks after signals, if it is time to.
+fn check_pulse(pulse: &mut Pulse) -> PyResult<()> {
+    if pulse.is_due() {
+        check_signals()
+    } else {
+        Ok(())
+    }
+}

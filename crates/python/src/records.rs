@@ -1,0 +1,240 @@
+//! Batches of records.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::slice::PySliceIndices;
+use pyo3::types::{PyBool, PyBytes, PyIterator, PySlice};
+use tfrecs_core::record::Records;
+
+use crate::error::{no_such_index, wrong_type};
+
+/// A batch of records: a sequence of bytes over one buffer.
+///
+/// Example:
+///     >>> import tfrecs
+///     >>> records = tfrecs.Records([b"a", b"bc", b""])
+///     >>> len(records), records[1], records[-2:].tolist(), records.nbytes
+///     (3, b'bc', [b'bc', b''], 3)
+#[pyclass(frozen, name = "Records", module = "tfrecs._core")]
+pub struct PyRecords(pub Records);
+
+#[pymethods]
+impl PyRecords {
+    #[new]
+    fn new(records: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let records = Input::of(records)?;
+        Ok(Self(match records {
+            Input::Records(records) => records,
+            Input::Bytes(records) => records.iter().map(AsRef::as_ref).collect(),
+        }))
+    }
+
+    /// Records that lie one behind the other in `data`, from one offset to the next.
+    #[staticmethod]
+    fn from_buffers(
+        py: Python<'_>,
+        data: &Bound<'_, PyAny>,
+        offsets: &Bound<'_, PyAny>,
+    ) -> PyResult<Self> {
+        let data = crate::columns::copy::<u8>(py, data)?;
+        let offsets = crate::columns::copy::<i64>(py, offsets)?;
+        let in_order = offsets.is_sorted() && offsets.first().is_none_or(|&first| first == 0);
+        let ends: Result<Vec<usize>, _> = offsets
+            .iter()
+            .skip(1)
+            .map(|&end| usize::try_from(end))
+            .collect();
+        let ends = ends.unwrap_or_default();
+        if !in_order || ends.last().is_some_and(|&end| end > data.len()) {
+            return Err(wrong_type(
+                "offsets must begin with 0, ascend, and end within the data",
+            ));
+        }
+        Ok(Self(Records::contiguous(data, ends)))
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.len()
+    }
+
+    fn __getitem__<'py>(&self, index: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let py = index.py();
+        if let Ok(slice) = index.cast::<PySlice>() {
+            return Ok(Bound::new(py, Self(self.slice(slice)?))?.into_any());
+        }
+        if let Ok(index) = index.extract::<isize>() {
+            let record = self.0.get(self.place(index)?).unwrap_or_default();
+            return Ok(PyBytes::new(py, record).into_any());
+        }
+        let is_index = |item: &Bound<'py, PyAny>| !item.is_instance_of::<PyBool>();
+        let refused =
+            || wrong_type("records are indexed with an integer, a slice or a sequence of integers");
+        let mut places = Vec::new();
+        for item in index.try_iter().map_err(|_| refused())? {
+            let item = item?;
+            let place = item
+                .extract()
+                .ok()
+                .filter(|_| is_index(&item))
+                .ok_or_else(refused)?;
+            places.push(self.place(place)?);
+        }
+        let taken = self.0.take(&places).unwrap_or_default();
+        Ok(Bound::new(py, Self(taken))?.into_any())
+    }
+
+    fn __iter__(&self) -> PyRecordsIterator {
+        PyRecordsIterator {
+            records: self.0.clone(),
+            next: AtomicUsize::new(0),
+        }
+    }
+
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
+        match Input::of(other) {
+            Ok(Input::Records(other)) => self.0.iter().eq(other.iter()),
+            Ok(Input::Bytes(other)) => self.0.iter().eq(other.iter().map(AsRef::as_ref)),
+            Err(_) => false,
+        }
+    }
+
+    /// The bytes of all records together.
+    #[getter]
+    fn nbytes(&self) -> usize {
+        self.0.payload_bytes()
+    }
+
+    /// All records as a list of bytes.
+    fn tolist<'py>(&self, py: Python<'py>) -> Vec<Bound<'py, PyBytes>> {
+        self.0
+            .iter()
+            .map(|record| PyBytes::new(py, record))
+            .collect()
+    }
+
+    fn __repr__(&self) -> String {
+        format!(
+            "Records({} records, {} bytes)",
+            self.0.len(),
+            self.0.payload_bytes()
+        )
+    }
+}
+
+impl PyRecords {
+    fn place(&self, index: isize) -> PyResult<usize> {
+        let len = self.0.len();
+        let from_end = if index < 0 {
+            index.checked_add_unsigned(len)
+        } else {
+            Some(index)
+        };
+        from_end
+            .and_then(|place| usize::try_from(place).ok())
+            .filter(|&place| place < len)
+            .ok_or_else(|| no_such_index(index, len))
+    }
+
+    fn slice(&self, slice: &Bound<'_, PySlice>) -> PyResult<Records> {
+        let len = isize::try_from(self.0.len()).unwrap_or(isize::MAX);
+        let PySliceIndices {
+            start,
+            step,
+            slicelength,
+            ..
+        } = slice.indices(len)?;
+        if step == 1 {
+            let start = usize::try_from(start).unwrap_or(0);
+            return Ok(self.0.slice(start..start + slicelength));
+        }
+        let places: Vec<usize> = (0..slicelength)
+            .filter_map(|i| {
+                start
+                    .checked_add(step * isize::try_from(i).ok()?)?
+                    .try_into()
+                    .ok()
+            })
+            .collect();
+        Ok(self.0.take(&places).unwrap_or_default())
+    }
+}
+
+/// Iterates over records.
+#[pyclass(frozen, name = "RecordsIterator", module = "tfrecs._core")]
+pub struct PyRecordsIterator {
+    records: Records,
+    next: AtomicUsize,
+}
+
+#[pymethods]
+impl PyRecordsIterator {
+    fn __iter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+
+    fn __next__<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
+        let place = self.next.fetch_add(1, Ordering::Relaxed);
+        self.records
+            .get(place)
+            .map(|record| PyBytes::new(py, record))
+    }
+}
+
+/// Records as a caller may give them.
+pub enum Input {
+    /// Ours.
+    Records(Records),
+    /// Python's.
+    Bytes(Vec<PyBackedBytes>),
+}
+
+impl Input {
+    /// Takes [`PyRecords`] or any iterable of bytes.
+    pub fn of(records: &Bound<'_, PyAny>) -> PyResult<Self> {
+        if let Ok(records) = records.cast::<PyRecords>() {
+            return Ok(Self::Records(records.get().0.clone()));
+        }
+        let mut all = Vec::new();
+        for record in Self::iterate(records)? {
+            all.push(to_bytes(&record?)?);
+        }
+        Ok(Self::Bytes(all))
+    }
+
+    /// Iterates over anything but a single record, whose bytes are hardly meant.
+    pub fn iterate<'py>(records: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyIterator>> {
+        if records.is_instance_of::<PyBytes>() {
+            return Err(wrong_type(
+                "expected a sequence of records, got one bytes object",
+            ));
+        }
+        records.try_iter()
+    }
+}
+
+fn to_bytes(record: &Bound<'_, PyAny>) -> PyResult<PyBackedBytes> {
+    record.extract().map_err(|_| {
+        let found = record
+            .get_type()
+            .name()
+            .map_or(String::new(), |name| name.to_string());
+        wrong_type(format!("a record must be bytes, not {found}"))
+    })
+}
+
+/// How many records, and about how many bytes of them, are taken from an iterator at a time.
+const SOME: (usize, usize) = (4096, 4 << 20);
+
+/// The next records of an iterator; none at its end.
+pub fn next_some(records: &mut Bound<'_, PyIterator>) -> PyResult<Vec<PyBackedBytes>> {
+    let (mut some, mut bytes) = (Vec::new(), 0);
+    while some.len() < SOME.0 && bytes < SOME.1 {
+        let Some(record) = records.next() else { break };
+        let record = to_bytes(&record?)?;
+        bytes += record.len();
+        some.push(record);
+    }
+    Ok(some)
+}

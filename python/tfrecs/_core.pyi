@@ -1,0 +1,190 @@
+"""The native part of tfrecs. Not public: use the names of `tfrecs`."""
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from os import PathLike
+from typing import Any, Literal, Self, TypeAlias, final, overload
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = [
+    "Buffer",
+    "Columns",
+    "Reader",
+    "Records",
+    "Writer",
+    "decode_batch",
+    "decode_example",
+    "decode_sequence_example",
+    "encode_batch",
+    "encode_example",
+    "encode_sequence_example",
+]
+
+_Memory: TypeAlias = bytes | bytearray | memoryview | npt.NDArray[np.generic]
+"""A contiguous buffer."""
+
+_Plain: TypeAlias = Callable[[str, Any], Any]
+"""Makes a value (of the feature named) one of Python's own plain types."""
+
+_Pieces: TypeAlias = tuple[
+    str, Any, _Memory | None, list[int] | None, _Memory | None, _Memory | None
+]
+"""A column: name, values (int64, float32 or uint8; or an Arrow array, and nothing else), offsets of
+byte strings, shape of a row, row splits, missing rows (uint8)."""
+
+@final
+class Records:
+    """A batch of records: a sequence of bytes over one buffer.
+
+    Example:
+        >>> import tfrecs
+        >>> records = tfrecs.Records([b"a", b"bc", b""])
+        >>> len(records), records[1], records[-2:].tolist(), records.nbytes
+        (3, b'bc', [b'bc', b''], 3)
+    """
+
+    def __new__(cls, records: Records | Iterable[bytes]) -> Self: ...
+    @staticmethod
+    def from_buffers(data: _Memory, offsets: _Memory) -> Records:
+        """Records that lie one behind the other in `data`, from one offset to the next."""
+    def __len__(self) -> int: ...
+    @overload
+    def __getitem__(self, key: int, /) -> bytes: ...
+    @overload
+    def __getitem__(self, key: slice | Sequence[int], /) -> Records: ...
+    def __iter__(self) -> Iterator[bytes]: ...
+    def __eq__(self, value: object, /) -> bool: ...
+    @property
+    def nbytes(self) -> int:
+        """The bytes of all records together."""
+    def tolist(self) -> list[bytes]:
+        """All records as a list of bytes."""
+
+@final
+class Reader:
+    """Reads the records of one file."""
+
+    def __new__(cls, path: str | PathLike[str], compression_type: str, verify: bool) -> Self: ...
+    @property
+    def compression_type(self) -> str:
+        """How the file is compressed: "", "GZIP" or "ZLIB"."""
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> bytes: ...
+    def read_batch(self, n: int) -> Records:
+        """The next records, at most `n`; none at the end."""
+    def skip(self, n: int) -> int:
+        """Skips at most `n` records and says how many there were."""
+    def tell(self) -> tuple[int, int]:
+        """The number of the next record and its offset in the stream of frames."""
+    def close(self) -> None:
+        """Closes the file."""
+
+@final
+class Writer:
+    """Writes records to one file."""
+
+    def __new__(
+        cls,
+        path: str | PathLike[str],
+        compression_type: str,
+        mode: str,
+        atomic: bool,
+        deflate: Sequence[int | None],
+    ) -> Self: ...
+    @property
+    def compression_type(self) -> str:
+        """How the file is compressed: "", "GZIP" or "ZLIB"."""
+    @property
+    def records(self) -> int:
+        """How many records this writer has written."""
+    @property
+    def repaired(self) -> int:
+        """How many bytes of a torn record were cut off the old file."""
+    @property
+    def closed(self) -> bool:
+        """Whether the writer takes no more records."""
+    def write(self, record: _Memory) -> None:
+        """Adds a record: bytes, or anything else that is a flat buffer of bytes."""
+    def write_batch(self, records: Records | Iterable[bytes]) -> None:
+        """Adds records."""
+    def flush(self) -> None:
+        """Hands everything so far to the operating system, readable."""
+    def finish(self) -> None:
+        """Completes the file and syncs it, but leaves it unpublished."""
+    def close(self) -> None:
+        """Completes the file and publishes it."""
+    def publish_as(self, path: str | PathLike[str]) -> None:
+        """Publishes a finished file under this name."""
+    def abandon(self) -> None:
+        """Gives the file up."""
+
+@final
+class Buffer:
+    """Memory of a column, for `numpy.frombuffer`."""
+
+    if sys.version_info >= (3, 12):
+        def __buffer__(self, flags: int, /) -> memoryview: ...
+
+@final
+class Columns:
+    """Columns of equal length."""
+
+    @staticmethod
+    def build(rows: int, columns: Sequence[_Pieces]) -> Columns:
+        """Columns of `rows` rows from pieces, copied."""
+    @property
+    def num_rows(self) -> int:
+        """How many rows."""
+    @property
+    def names(self) -> list[str]:
+        """The columns' names."""
+    def column(
+        self, index: int
+    ) -> tuple[
+        Literal["int64", "float32", "bytes"],
+        Buffer,
+        Buffer | None,
+        tuple[int, ...] | None,
+        Buffer | None,
+        Buffer | None,
+    ]:
+        """The pieces of a column: kind, values, offsets, shape of a row, row splits, rows there."""
+    def column_to_arrow(self, index: int) -> tuple[object, object]:
+        """A column alone, as a pair of Arrow capsules."""
+    def __arrow_c_schema__(self) -> object: ...
+    def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]: ...
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
+
+def decode_batch(
+    records: Records | Iterable[bytes],
+    spec: tuple[tuple[str, str, list[int] | None, Any], ...] | None,
+    names: Sequence[str] | None = None,
+) -> Columns:
+    """Decodes Examples into columns; see `tfrecs.decode_batch`."""
+
+def encode_batch(columns: object) -> Records:
+    """Encodes columns as Examples: ours, or those of anything that speaks Arrow."""
+
+def decode_example(record: bytes) -> dict[str, list[int] | list[float] | list[bytes]]:
+    """The features of an Example as a dict of lists."""
+
+def decode_sequence_example(
+    record: bytes,
+) -> tuple[
+    dict[str, list[int] | list[float] | list[bytes]],
+    dict[str, list[list[int] | list[float] | list[bytes]]],
+]:
+    """The context of a SequenceExample as a dict of lists, its feature lists as lists of lists."""
+
+def encode_example(features: Mapping[str, Any], sort_keys: bool, plain: _Plain) -> bytes:
+    """A mapping as the bytes of an Example."""
+
+def encode_sequence_example(
+    context: Mapping[str, Any],
+    feature_lists: Mapping[str, Iterable[Any]],
+    sort_keys: bool,
+    plain: _Plain,
+) -> bytes:
+    """Two mappings as the bytes of a SequenceExample."""

@@ -1,0 +1,90 @@
+"""A batch: named columns of equal length."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from tfrecs import _core
+from tfrecs.arrays import BytesArray, Column, RaggedTensor, column_of
+
+
+class Batch(Mapping[str, Column]):
+    """Named columns of equal length: a mapping of arrays, and a table for all that reads Arrow.
+
+    A column is a NumPy array of shape (rows, …), a BytesArray of such a shape, or a RaggedTensor.
+    The arrays are views of the batch's own memory.
+
+    `pyarrow.record_batch(batch)`, `polars.DataFrame(batch)`, DuckDB and pandas take a batch as it
+    is, without copying (`__arrow_c_array__`, `__arrow_c_stream__`).
+
+    Example:
+        >>> import tfrecs
+        >>> records = [tfrecs.encode_example({"x": [1.0, 2.0], "name": "ada"}) for _ in range(3)]
+        >>> batch = tfrecs.decode_batch(records, {"x": tfrecs.FixedLenFeature([2], "float32")})
+        >>> batch.num_rows, list(batch), batch["x"].shape
+        (3, ['x'], (3, 2))
+    """
+
+    __eq__ = object.__eq__  # a mapping of arrays has no single truth value
+    __hash__ = object.__hash__
+
+    def __init__(self, columns: _core.Columns) -> None:
+        """Wrap what the native decoder made."""
+        self._columns = columns
+        self._places = {name: index for index, name in enumerate(columns.names)}
+        self._arrays: dict[str, Column] = {}
+
+    @property
+    def columns(self) -> _core.Columns:
+        """The columns as the native side has them."""
+        return self._columns
+
+    @property
+    def num_rows(self) -> int:
+        """How many records the batch was made of."""
+        return self._columns.num_rows
+
+    def __getitem__(self, name: str) -> Column:
+        """Return the column `name`."""
+        if name not in self._arrays:
+            self._arrays[name] = column_of(self._columns, self._places[name])
+        return self._arrays[name]
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the names."""
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        """Return the number of columns."""
+        return len(self._places)
+
+    def __repr__(self) -> str:
+        """Show each column on a line."""
+        lines = [f"  {name}: {describe(column)}" for name, column in self.items()]
+        return "\n".join([f"Batch of {self.num_rows} rows, {len(self)} columns", *lines])
+
+    def __arrow_c_schema__(self) -> Any:
+        """Hand the schema over by Arrow's PyCapsule interface."""
+        return self._columns.__arrow_c_schema__()
+
+    def __arrow_c_array__(self, requested_schema: object = None) -> Any:
+        """Hand the table over by Arrow's PyCapsule interface, as a struct array."""
+        return self._columns.__arrow_c_array__(requested_schema)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> Any:
+        """Hand the table over by Arrow's PyCapsule interface, as a stream of one batch."""
+        return self._columns.__arrow_c_stream__(requested_schema)
+
+
+def describe(column: Column) -> str:
+    """Say the type and the shape of a column in a few words."""
+    if isinstance(column, RaggedTensor):
+        values = column.values
+        kind = "bytes" if isinstance(values, BytesArray) else str(values.dtype)
+        missing = 0 if column.missing is None else int(column.missing.sum())
+        note = f", missing in {missing} rows" if missing else ""
+        lengths = column.row_lengths()
+        if not len(lengths):
+            return f"{kind}, lists"
+        return f"{kind}, lists of {lengths.min()} to {lengths.max()} values{note}"
+    kind = "bytes" if isinstance(column, BytesArray) else str(column.dtype)
+    return f"{kind} {list(column.shape)}"

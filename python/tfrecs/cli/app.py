@@ -1,0 +1,123 @@
+"""What all commands share: the application they register with, exit codes, and their inputs."""
+
+import os
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import wraps
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+import tfrecs
+from tfrecs.cli.terminal import complain
+from tfrecs.errors import Error, MissingFileError, SpecError
+from tfrecs.paths import expand_paths
+
+FAILED = 1
+USAGE = 2
+INTERRUPTED = 130
+
+Paths = Annotated[
+    list[str],
+    typer.Argument(
+        help="Files, folders (their TFRecord files, by name) or quoted patterns.",
+        metavar="PATHS",
+    ),
+]
+
+app = typer.Typer(
+    name="tfrecs",
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # plain help: the examples in it can be copied from a terminal
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def run() -> None:
+    """Run the command line, and end the process with its exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # of a process
+    app()
+
+
+def command(function: Callable[..., None]) -> Callable[..., None]:
+    """Register a command. What it raises becomes a line on standard error and an exit code."""
+
+    @app.command()
+    @wraps(function)
+    def guarded(*args: Any, **kwargs: Any) -> None:
+        with _exit_codes():
+            function(*args, **kwargs)
+            sys.stdout.flush()
+
+    return guarded
+
+
+@contextmanager
+def _exit_codes() -> Iterator[None]:
+    try:
+        yield
+    except SpecError as error:
+        complain(str(error))
+        raise typer.Exit(USAGE) from error
+    except BrokenPipeError as error:
+        _close_stdout()
+        raise typer.Exit from error
+    except KeyboardInterrupt as error:
+        complain("interrupted")
+        raise typer.Exit(INTERRUPTED) from error
+    except (Error, OSError) as error:
+        complain(str(error) if isinstance(error, Error) else f"cannot print: {error.strerror}")
+        raise typer.Exit(FAILED) from error
+
+
+def _close_stdout() -> None:
+    """Throw away what is left to print: whoever read it, such as `head`, has gone."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"tfrecs {tfrecs.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def about(
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Show the version.", callback=_show_version, is_eager=True),
+    ] = False,
+) -> None:
+    """Look into TFRecord files, check them, and make them from other formats.
+
+    Exit codes: 0 fine, 1 damage found or failed, 2 wrong usage.
+    """
+
+
+# What TFRecord files are called: a.tfrecord, a.tfrecords.gz, a.tfrec, train-00000-of-00010
+_NAME = re.compile(r".+(\.tf_?rec(ord)?s?|-\d+-of-\d+)(\.[a-z]+)?", re.IGNORECASE)
+
+
+def files(paths: Iterable[str]) -> list[str]:
+    """Return the files that are meant: of a folder those below it with the name of a TFRecord.
+
+    Raises:
+        MissingFileError: A pattern matches nothing, or a folder has no such file.
+    """
+    named = (path for text in paths for path in expand_paths(text))
+    return [file for path in named for file in (_below(path) if os.path.isdir(path) else [path])]  # noqa: PTH112 - a str
+
+
+def _below(folder: str) -> list[str]:
+    found = sorted(path for path in Path(folder).rglob("[!.]*") if _NAME.fullmatch(path.name))
+    if not found:
+        raise MissingFileError(
+            f"{folder}: no file in this folder has the name of a TFRecord file", path=folder
+        )
+    return [os.fspath(path) for path in found if path.is_file()]

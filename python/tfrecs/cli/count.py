@@ -1,0 +1,49 @@
+"""`tfrecs count`: how many records there are."""
+
+from typing import Annotated
+
+import typer
+
+from tfrecs.cli.app import FAILED, Paths, command, files
+from tfrecs.cli.terminal import complain, say, say_json
+from tfrecs.errors import Error
+from tfrecs.records import count as count_records
+
+
+@command
+def count(
+    paths: Paths,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Count the records of files, without checking their data.
+
+    \b
+    Examples:
+      tfrecs count train.tfrecord
+      tfrecs count out/ 'more/*.tfrecord.gz'
+      tfrecs count --json out/ | jq .records
+    """  # noqa: D301 - \b, the character, keeps the lines as they are
+    total = 0
+    counted: list[dict[str, str | int | None]] = []
+    names = files(paths)
+    for path in names:
+        records, error = _count(path)
+        total += records or 0
+        counted.append({"path": path, "records": records, "error": error})
+        if error is not None:
+            complain(error)
+        elif not json:
+            say(f"{records:>10}  {path}")
+    if json:
+        say_json({"records": total, "files": counted})
+    elif len(names) > 1:
+        say(f"{total:>10}  total")
+    if any(file["error"] for file in counted):
+        raise typer.Exit(FAILED)
+
+
+def _count(path: str) -> tuple[int | None, str | None]:
+    try:
+        return count_records([path]), None
+    except Error as error:
+        return None, str(error)

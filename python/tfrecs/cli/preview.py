@@ -1,0 +1,174 @@
+"""What a record seems to be, and what of it to show a person."""
+
+import json
+from base64 import b64encode
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from tfrecs.cli.terminal import printable
+from tfrecs.errors import ParseError
+from tfrecs.examples import FeatureList, decode_example, decode_sequence_example
+
+Type: TypeAlias = Literal["Example", "SequenceExample", "bytes"]
+Value: TypeAlias = int | float | bytes
+
+# More than any line of a terminal can show.
+_MAX_VALUES = 100
+_MAX_CHARS = 300
+_SHORT = 16  # bytes that are shown in full
+
+_MEDIA_TYPES = [
+    (0, b"\x89PNG\r\n\x1a\n", "image/png"),
+    (0, b"\xff\xd8\xff", "image/jpeg"),
+    (0, b"GIF87a", "image/gif"),
+    (0, b"GIF89a", "image/gif"),
+    (8, b"WEBP", "image/webp"),
+    (8, b"WAVE", "audio/wav"),
+    (0, b"II*\x00", "image/tiff"),
+    (0, b"MM\x00*", "image/tiff"),
+    (0, b"OggS", "audio/ogg"),
+    (0, b"fLaC", "audio/flac"),
+    (0, b"ID3", "audio/mpeg"),
+    (4, b"ftyp", "video/mp4"),
+    (0, b"\x1aE\xdf\xa3", "video/webm"),
+    (0, b"\x93NUMPY", "NumPy array"),
+    (0, b"%PDF", "application/pdf"),
+    (0, b"\x1f\x8b", "gzip"),
+    (0, b"PK\x03\x04", "zip"),
+    (0, b"PAR1", "Parquet"),
+]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A record as far as it is understood.
+
+    Attributes:
+        type: What it seems to be; "bytes" if it is neither of the others.
+        features: The features of an Example, the context of a SequenceExample.
+        feature_lists: The feature lists of a SequenceExample.
+    """
+
+    type: Type
+    features: Mapping[str, FeatureList] = field(default_factory=dict)
+    feature_lists: Mapping[str, Sequence[FeatureList]] = field(default_factory=dict)
+
+
+def interpret(record: bytes) -> Shown:
+    """Guess what a record is: nothing in it says so, and the two messages share a field."""
+    try:
+        features = decode_example(record)
+        _, feature_lists = decode_sequence_example(record)
+    except ParseError:
+        return Shown("bytes")
+    if feature_lists:
+        return Shown("SequenceExample", features, feature_lists)
+    # Other messages, and many other bytes, are Examples of nothing but unknown fields.
+    is_example = bool(features) or record in {b"", b"\x0a\x00"}
+    return Shown("Example", features) if is_example else Shown("bytes")
+
+
+def kind(values: FeatureList) -> str:
+    """Return the kind of a feature by its values, as a spec names it."""
+    names = {int: "int64", float: "float32", bytes: "bytes"}
+    return names[type(values[0])] if values else "-"
+
+
+def values_text(values: Iterable[Value]) -> str:
+    """Return the first values in one printable line."""
+    shown = [value_text(value) for value in islice(values, _MAX_VALUES)]
+    return _cut(", ".join(shown))
+
+
+def steps_text(steps: Iterable[FeatureList]) -> str:
+    """Return the first steps of a feature list in one printable line."""
+    shown = [f"[{values_text(values)}]" for values in islice(steps, _MAX_VALUES)]
+    return _cut(", ".join(shown))
+
+
+def value_text(value: Value) -> str:
+    """Return a value in one printable line."""
+    if isinstance(value, bytes):
+        return bytes_text(value)
+    return str(np.float32(value)) if isinstance(value, float) else str(value)
+
+
+def bytes_text(value: bytes) -> str:
+    """Return text as text, and other bytes by what they seem to be."""
+    if (text := _text(value)) is not None:
+        return _cut(json.dumps(text, ensure_ascii=False))
+    if media := media_type(value):
+        return f"{len(value):,} bytes: {media}"
+    if len(value) <= _SHORT:
+        return repr(value)
+    return f"{len(value):,} bytes: {value[:_SHORT]!r}…"
+
+
+def raw_text(record: bytes) -> str:
+    """Return what a record that is no message of ours looks like."""
+    if _text(record) is None and media_type(record) is None:
+        return repr(record[:_MAX_VALUES])
+    return bytes_text(record)
+
+
+def _text(value: bytes) -> str | None:
+    """Return bytes that a person can read as text; None for others."""
+    try:
+        text = value.decode()
+    except UnicodeDecodeError:
+        return None
+    return text if text.translate(_LAYOUT).isprintable() else None
+
+
+_LAYOUT = str.maketrans("\t\n\r", "   ")
+
+
+def media_type(value: bytes) -> str | None:
+    """Return what bytes are, if their beginning tells."""
+    for start, magic, name in _MEDIA_TYPES:
+        if value.startswith(magic, start):
+            return name
+    is_bmp = value[:2] == b"BM" and value[2:6] == len(value).to_bytes(8, "little")[:4]
+    return "image/bmp" if is_bmp else None
+
+
+def _cut(text: str) -> str:
+    text = printable(text)
+    return text if len(text) <= _MAX_CHARS else text[:_MAX_CHARS] + "…"
+
+
+def as_json(record: bytes) -> dict[str, Any]:
+    """Return what a record is and holds, for JSON: bytes that are not UTF-8 as base64."""
+    shown = interpret(record)
+    if shown.type == "bytes":
+        return {"type": shown.type, "data": _json_value(record)}
+    features = {name: _json_values(values) for name, values in shown.features.items()}
+    if shown.type == "Example":
+        return {"type": shown.type, "features": features}
+    lists = {
+        name: [_json_values(values) for values in steps]
+        for name, steps in shown.feature_lists.items()
+    }
+    return {"type": shown.type, "context": features, "feature_lists": lists}
+
+
+def _json_values(values: Iterable[Value]) -> list[Any]:
+    return [_json_value(value) for value in values]
+
+
+def _json_value(value: Value) -> Any:
+    """Floats have the fewest digits that tell them apart; what JSON lacks is as in protobuf."""
+    if isinstance(value, bytes):
+        try:
+            return value.decode()
+        except UnicodeDecodeError:
+            return {"base64": b64encode(value).decode("ascii")}
+    if not isinstance(value, float):
+        return value
+    if not np.isfinite(value):
+        return "NaN" if np.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    return float(str(np.float32(value)))

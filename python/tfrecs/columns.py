@@ -1,0 +1,170 @@
+"""Columns as people have them, in the form that the native encoder takes."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tfrecs.arrays import BytesArray, Pieces, RaggedTensor, Values, ragged_pieces
+from tfrecs.errors import SpecError
+from tfrecs.features import is_encodable
+
+# Python's and NumPy's scalars by the list of a feature that holds them.
+_KINDS: dict[str, tuple[type, ...]] = {
+    "int or bool": (bool, int, np.integer, np.bool_),
+    "float": (float, np.floating),
+    "bytes or str": (str, bytes, bytearray, memoryview),
+}
+
+
+def pieces_of(name: Any, column: Any) -> tuple[Pieces, int]:
+    """Return a column in the form that the native side takes, and its number of rows.
+
+    Raises:
+        SpecError: It is no column, or holds what no feature holds.
+    """
+    if not isinstance(name, str):
+        raise SpecError(f"a feature's name must be str, not {type(name).__name__}: {name!r}")
+    if not is_encodable(name):
+        raise SpecError(f"a feature's name must be encodable as UTF-8: {name!r}")
+    if isinstance(column, RaggedTensor):
+        values = _native(name, column.values)
+        ragged = RaggedTensor(values, column.row_splits, column.missing)
+        return ragged_pieces(name, ragged), len(column)
+    if isinstance(column, BytesArray | np.ndarray):
+        return _array_pieces(name, column)
+    if hasattr(column, "__arrow_c_array__") or hasattr(column, "__arrow_c_stream__"):
+        return (name, column, None, None, None, None), len(column)
+    if hasattr(column, "__array__") and not isinstance(column, np.generic):
+        return pieces_of(name, np.asarray(column))
+    if isinstance(column, str | bytes | np.generic) or not isinstance(column, Iterable):
+        text = f"feature {name!r}: a scalar ({type(column).__name__}) is no column"
+        raise SpecError(text, feature=name)
+    return pieces_of(name, _column_of_rows(name, list(column)))
+
+
+def _array_pieces(name: str, array: Values) -> tuple[Pieces, int]:
+    if array.ndim == 0:
+        raise SpecError(f"feature {name!r}: a scalar is no column", feature=name)
+    rows, shape = array.shape[0], [int(size) for size in array.shape[1:]]
+    if isinstance(array, BytesArray):
+        offsets = np.ascontiguousarray(array.offsets)
+        return (name, array.data, offsets, shape, None, None), rows
+    if array.dtype.kind == "O" and array.ndim == 1:
+        return pieces_of(name, _column_of_rows(name, array.tolist()))
+    missing = _missing_rows(name, array)
+    values = _native(name, np.asarray(array))
+    if isinstance(values, BytesArray):
+        offsets = np.ascontiguousarray(values.offsets)
+        return (name, values.data, offsets, shape, None, missing), rows
+    return (name, values, None, shape, None, missing), rows
+
+
+def _missing_rows(name: str, array: npt.NDArray[Any]) -> npt.NDArray[np.uint8] | None:
+    """Masked values of a masked array are missing features."""
+    if not isinstance(array, np.ma.MaskedArray) or not np.ma.is_masked(array):
+        return None
+    if array.ndim > 1:
+        raise SpecError(f"feature {name!r}: a value inside a row is masked", feature=name)
+    return np.ma.getmaskarray(array).astype(np.uint8)
+
+
+def _column_of_rows(name: str, rows: Sequence[Any]) -> Values | RaggedTensor:
+    """Make a column of rows that are scalars, sequences of scalars, arrays, or None."""
+    if not any(row is None or isinstance(row, list | tuple | np.ndarray) for row in rows):
+        return _of_scalars(name, rows)
+    if len({row.dtype if isinstance(row, np.ndarray) else None for row in rows} - {None}) == 1:
+        arrays = [row for row in rows if isinstance(row, np.ndarray)]
+        if len(arrays) == len(rows) and arrays[0].dtype.kind in "biuf":
+            values = np.concatenate([row.ravel() for row in arrays])
+            return RaggedTensor.from_row_lengths(values, [row.size for row in arrays])
+    lists = [None if row is None else _row(name, row) for row in rows]
+    flat = [value for row in lists if row is not None for value in row]
+    lengths = [None if row is None else len(row) for row in lists]
+    return RaggedTensor.from_row_lengths(_of_scalars(name, flat), lengths)
+
+
+def _row(name: str, row: Any) -> list[Any]:
+    """Return the values of a row: an array is flattened, a list must be flat."""
+    if isinstance(row, np.ndarray):
+        return list(row.ravel().tolist())
+    values = list(row) if isinstance(row, list | tuple) else [row]
+    if any(isinstance(value, list | tuple | np.ndarray) for value in values):
+        raise SpecError(
+            f"feature {name!r}: a list inside a list; a row is one flat list, or an array of any "
+            "shape, which is flattened",
+            feature=name,
+        )
+    return values
+
+
+def _of_scalars(name: str, values: Sequence[Any]) -> Values:
+    """Make an array of scalars of one kind."""
+    kinds = {_kind(name, kind) for kind in set(map(type, values))}
+    if len(kinds) > 1:
+        raise SpecError(
+            f"feature {name!r}: its values are {' and '.join(sorted(kinds))}; a feature holds one "
+            "kind: convert them to one",
+            feature=name,
+        )
+    if kinds == {"bytes or str"}:
+        return _bytes_array(name, values)
+    if kinds == {"float"}:
+        return to_native(name, np.array([float(value) for value in values]))
+    try:
+        return np.array([int(value) for value in values], np.int64)
+    except OverflowError:
+        raise SpecError(f"feature {name!r}: a value does not fit int64", feature=name) from None
+
+
+def _kind(name: str, found: type) -> str:
+    for kind, types in _KINDS.items():
+        if issubclass(found, types):
+            return kind
+    raise SpecError(
+        f"feature {name!r}: it holds a {found.__name__}; a feature holds int, float, bool, str or "
+        "bytes, and only a whole row can be None",
+        feature=name,
+    )
+
+
+def _bytes_array(name: str, values: Iterable[Any]) -> BytesArray:
+    try:
+        return BytesArray.from_values(values)
+    except UnicodeEncodeError as error:
+        raise SpecError(f"feature {name!r}: {error}", feature=name) from None
+
+
+def _native(name: str, values: Values) -> Values:
+    """Return the values as BytesArray, or as contiguous int64 or float32, if they fit."""
+    if isinstance(values, BytesArray):
+        return values
+    if values.dtype.kind == "O":
+        return _of_scalars(name, values.ravel().tolist())
+    if values.dtype.kind in "STU":
+        return _bytes_array(name, values.ravel().tolist())
+    return np.ascontiguousarray(to_native(name, values)).ravel()
+
+
+def to_native(name: str, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Convert to int64 or float32, the only numbers that a feature holds."""
+    kind = values.dtype.kind
+    if kind in "bi":
+        return values.astype(np.int64, copy=False)
+    if kind == "u":
+        if values.size and values.max() > np.iinfo(np.int64).max:
+            raise SpecError(f"feature {name!r}: {values.max()} does not fit int64", feature=name)
+        return values.astype(np.int64)
+    # bfloat16 and other small floats of ml_dtypes have kind "V" or "f" and cast like floats.
+    if kind == "f" or (kind == "V" and "float" in values.dtype.name):
+        with np.errstate(over="ignore"):
+            narrow = values.astype(np.float32, copy=False)
+        if narrow is not values and (np.isinf(narrow) & np.isfinite(values)).any():
+            raise SpecError(f"feature {name!r}: a value does not fit float32", feature=name)
+        return narrow
+    raise SpecError(
+        f"feature {name!r}: an array of {values.dtype} cannot be a feature: convert it to an "
+        "integer, a float or a string type",
+        feature=name,
+    )

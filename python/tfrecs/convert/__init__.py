@@ -1,0 +1,24 @@
+"""From other formats to sharded TFRecords: one module a format, each with one function.
+
+    from tfrecs.convert import convert_csv, convert_images
+
+The modules are imported when their function is first asked for, because each needs the library of
+its format.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tfrecs.convert.csv import convert_csv
+    from tfrecs.convert.images import convert_images
+
+__all__ = ["convert_csv", "convert_images"]
+
+_MODULES = {"convert_csv": "tfrecs.convert.csv", "convert_images": "tfrecs.convert.images"}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return getattr(import_module(_MODULES[name]), name)
+    raise AttributeError(f"module 'tfrecs.convert' has no attribute {name!r}")

@@ -1,0 +1,342 @@
+"""What all conversions share: splits, shards, what becomes of bad inputs, and the report.
+
+A format yields one outcome for each of its inputs, a record or what is wrong with the input;
+write_shards() puts the records where they belong.
+"""
+
+import os
+import random
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from tfrecs.errors import (
+    DeniedFileError,
+    DirectoryError,
+    Error,
+    ExistingFileError,
+    FileError,
+    MissingFileError,
+    SpecError,
+)
+from tfrecs.sharded import ShardedWriter
+
+OnError: TypeAlias = Literal["skip", "fail"]
+Progress: TypeAlias = Callable[[int, int], None]
+"""Called now and then with how many inputs are done, and how many there are."""
+
+Outcome: TypeAlias = bytes | Error
+"""What became of an input: a record, or what is wrong with it."""
+
+# Without a number of shards, each holds about this many bytes of the inputs: large enough to read
+# fast, small enough to hand out to many readers.
+SHARD_BYTES = 128 << 20
+
+SUFFIXES = {"": ".tfrecord", "GZIP": ".tfrecord.gz", "ZLIB": ".tfrecord.zlib"}
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """An input that is not in the output.
+
+    Attributes:
+        path: The file.
+        reason: Why, with the line where there is one.
+    """
+
+    path: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Split:
+    """What a conversion wrote for a split.
+
+    Attributes:
+        written: How many examples.
+        paths: The files, in order.
+    """
+
+    written: int
+    paths: list[str]
+
+
+@dataclass(frozen=True)
+class Conversion:
+    """What a conversion did.
+
+    Attributes:
+        splits: What was written, by the name of the split.
+        skipped: The inputs that were left out, in the order in which they came.
+    """
+
+    splits: dict[str, Split]
+    skipped: list[Skipped]
+
+    @property
+    def written(self) -> int:
+        """How many examples were written."""
+        return sum(split.written for split in self.splits.values())
+
+    @property
+    def paths(self) -> list[str]:
+        """The files that were written."""
+        return [path for split in self.splits.values() for path in split.paths]
+
+
+@dataclass(frozen=True)
+class Output:
+    """Where the records of a conversion go; the arguments that every conversion takes.
+
+    Attributes:
+        folder: The output folder; it is made if need be.
+        splits: The fraction of the examples for each split, by name; together 1.
+        num_shards: How many shards each split has, or the number for each split by name; None is
+            one for every 128 MiB of input.
+        compression_type: "", "GZIP" or "ZLIB".
+        on_error: "fail" raises the first error of an input, "skip" leaves the input out.
+        overwrite: Whether to replace the shards of these splits that `folder` has already.
+        progress: Called now and then.
+    """
+
+    folder: str | os.PathLike[str]
+    splits: Mapping[str, float]
+    num_shards: int | Mapping[str, int] | None = None
+    compression_type: str = ""
+    on_error: OnError = "fail"
+    overwrite: bool = False
+    progress: Progress | None = None
+
+    def __post_init__(self) -> None:
+        """Check what can be checked before any work is done."""
+        _check_splits(self.splits)
+        if self.compression_type not in SUFFIXES:
+            raise SpecError(
+                f'there is no compression_type {self.compression_type!r}: use "", "GZIP" or "ZLIB"'
+            )
+        if self.on_error not in ("skip", "fail"):
+            raise SpecError(f'on_error is "skip" or "fail", not {self.on_error!r}')
+        if isinstance(self.num_shards, Mapping) and set(self.num_shards) != set(self.splits):
+            raise SpecError(f"num_shards names {[*self.num_shards]}, but split {[*self.splits]}")
+        for shards in self._given_shards():
+            if shards < 1:
+                raise SpecError(f"a split has at least 1 shard, not {shards}")
+        if not self.overwrite and (existing := self.existing()):
+            reason = "is there already, and is not overwritten"
+            raise ExistingFileError(f"{existing[0]}: {reason}", path=existing[0], reason=reason)
+
+    def _given_shards(self) -> Iterable[int]:
+        if isinstance(self.num_shards, Mapping):
+            return self.num_shards.values()
+        return [] if self.num_shards is None else [self.num_shards]
+
+    def existing(self) -> list[Path]:
+        """Return the shards of these splits that are there already.
+
+        A reader who asks for `train-*` must not get a mixture of an old and a new data set, so
+        shards of any number and compression count.
+        """
+        folder = Path(self.folder)
+        if not folder.is_dir():
+            return []
+        names = "|".join(map(re.escape, self.splits))
+        shard = re.compile(rf"(?:{names})-\d{{5,}}-of-\d{{5,}}\.tfrecord(?:\.gz|\.zlib)?")
+        return sorted(path for path in folder.iterdir() if shard.fullmatch(path.name))
+
+    def shards_of(self, split: str, input_bytes: int) -> int:
+        """Return how many shards `split` gets, if all inputs together are so large."""
+        if isinstance(self.num_shards, Mapping):
+            return self.num_shards[split]
+        wanted = round(input_bytes * self.splits[split] / SHARD_BYTES)
+        return self.num_shards or max(1, wanted)
+
+    def writer(self, split: str, input_bytes: int) -> ShardedWriter:
+        """Open the shards of a split."""
+        folder = os.fspath(self.folder).replace("{", "{{").replace("}", "}}")
+        suffix = SUFFIXES[self.compression_type]
+        return ShardedWriter(
+            os.path.join(folder, f"{split}-{{shard:05d}}-of-{{num_shards:05d}}{suffix}"),  # noqa: PTH118 - keeps the name as given
+            num_shards=self.shards_of(split, input_bytes),
+            compression_type=self.compression_type,
+        )
+
+
+def _check_splits(splits: Mapping[str, float]) -> None:
+    for name, fraction in splits.items():
+        if not re.fullmatch(r"\w[\w.+-]*", name):
+            raise SpecError(f"a split cannot be named {name!r}: use letters, digits and -_.+")
+        if not fraction > 0:
+            raise SpecError(f"the fraction of split {name!r} must be above 0, not {fraction}")
+    total = sum(splits.values())
+    if abs(total - 1) > 1e-6:  # noqa: PLR2004 - what sums of decimal fractions are off
+        raise SpecError(f"the fractions of the splits add up to {total:g}, not to 1")
+
+
+def default_split(path: str | os.PathLike[str]) -> dict[str, float]:
+    """Return what stands in for splits where none are asked for: one, named as the input is."""
+    name = re.sub(r"[^\w.+-]", "_", Path(path).resolve().stem).lstrip(".+-")
+    return {name or "data": 1.0}
+
+
+def allot(groups: Sequence[int], splits: Mapping[str, float], rng: random.Random) -> bytearray:
+    """Choose a split for each of the inputs that lie in groups, one group behind the other.
+
+    Each split gets its fraction of each group, and of all together, as exactly as whole numbers
+    allow.
+
+    Args:
+        groups: How many inputs each group has.
+        splits: The fraction of each split.
+        rng: Chooses which inputs of a group go where.
+
+    Returns:
+        The number of its split, for each input: one byte each, so that there can be many.
+    """
+    if len(splits) > 255:  # noqa: PLR2004 - a byte
+        raise SpecError(f"there can be 255 splits, not {len(splits)}")
+    fractions = [fraction / sum(splits.values()) for fraction in splits.values()]
+    given = [0] * len(fractions)
+    choices = bytearray()
+    end = 0
+    for size in groups:
+        end += size
+        due = [fraction * end - so_far for fraction, so_far in zip(fractions, given, strict=True)]
+        shares = _whole_shares(size, due)
+        given = [so_far + share for so_far, share in zip(given, shares, strict=True)]
+        group = bytearray(b"".join(bytes([i]) * share for i, share in enumerate(shares)))
+        rng.shuffle(group)
+        choices += group
+    return choices
+
+
+def _whole_shares(size: int, due: list[float]) -> list[int]:
+    """Round what is due to whole numbers, none below 0, that add up to `size`."""
+    shares = [max(0, int(share)) for share in due]
+    while (rest := size - sum(shares)) != 0:
+        owed = [share - got for share, got in zip(due, shares, strict=True)]
+        if rest > 0:
+            shares[owed.index(max(owed))] += 1
+        else:
+            shares[owed.index(min(o for o, got in zip(owed, shares, strict=True) if got))] -= 1
+    return shares
+
+
+def write_shards(
+    outcomes: Iterable[tuple[int, str, Outcome]],
+    output: Output,
+    *,
+    total: int,
+    input_bytes: int,
+    skipped: Iterable[Skipped] = (),
+) -> Conversion:
+    """Write the records to the shards of their splits: all shards of a split appear, or none.
+
+    Args:
+        outcomes: For each input the number of its split, its path, and a record or an error.
+        output: Where they go.
+        total: How many inputs there are.
+        input_bytes: How large they are together.
+        skipped: What has been left out already.
+
+    Raises:
+        Error: That of the first bad input, if on_error is "fail" or all of them are bad; nothing
+            appears then.
+    """
+    left_out = list(skipped)
+    old = output.existing()
+    with _all_or_nothing(output, old), ExitStack() as stack:
+        writers = {
+            split: stack.enter_context(output.writer(split, input_bytes)) for split in output.splits
+        }
+        by_number = list(writers.values())
+        bad: list[Error] = []
+        for split, path, outcome in _watched(outcomes, total, output.progress):
+            if isinstance(outcome, bytes):
+                by_number[split].write(outcome)
+            elif output.on_error == "fail":
+                raise outcome
+            else:
+                bad.append(outcome)
+                left_out.append(Skipped(path, outcome.reason))
+        if bad and len(bad) == total:
+            raise bad[0]
+    report = Conversion(
+        {split: Split(writer.num_records, writer.paths) for split, writer in writers.items()},
+        left_out,
+    )
+    _remove(old, but=report.paths)
+    return report
+
+
+@contextmanager
+def _all_or_nothing(output: Output, old: Iterable[Path]) -> Iterator[None]:
+    """Make the folder if need be; if what follows fails, leave no more than there was.
+
+    A ShardedWriter sees to its own files until it publishes them. But shards are published one by
+    one, and splits too, and an interruption can come in between.
+    """
+    folder = Path(output.folder)
+    is_new = not folder.exists()
+    with file_errors():
+        folder.mkdir(parents=True, exist_ok=True)
+    try:
+        yield
+    except BaseException:
+        _remove(output.existing(), but=old)
+        if is_new:
+            with suppress(OSError):  # somebody else put something there
+                folder.rmdir()
+        raise
+
+
+def _remove(paths: Iterable[Path], but: Iterable[str | Path]) -> None:
+    with file_errors():
+        for path in {*paths} - {*map(Path, but)}:
+            path.unlink(missing_ok=True)
+
+
+def _watched(
+    outcomes: Iterable[tuple[int, str, Outcome]], total: int, progress: Progress | None
+) -> Iterator[tuple[int, str, Outcome]]:
+    """Pass everything on and call `progress`, but not so often that it costs anything."""
+    if progress is None:
+        yield from outcomes
+        return
+    step = max(1, total // 500)
+    for done, outcome in enumerate(outcomes):
+        if done % step == 0:
+            progress(done, total)
+        yield outcome
+    progress(total, total)
+
+
+@contextmanager
+def file_errors() -> Iterator[None]:
+    """Turn an OSError into our own FileError."""
+    try:
+        yield
+    except FileError:
+        raise
+    except OSError as error:
+        raise file_error(error) from error
+
+
+_FILE_ERRORS: list[tuple[type[OSError], type[FileError]]] = [
+    (FileNotFoundError, MissingFileError),
+    (IsADirectoryError, DirectoryError),
+    (FileExistsError, ExistingFileError),
+    (PermissionError, DeniedFileError),
+    (OSError, FileError),
+]
+
+
+def file_error(error: OSError, path: str | None = None) -> FileError:
+    """Return our own error for one of Python's."""
+    name = path or os.fsdecode(error.filename or "")
+    reason = error.strerror or str(error)
+    ours = next(ours for theirs, ours in _FILE_ERRORS if isinstance(error, theirs))
+    text = f"{name}: {reason}" if name else reason
+    return ours(text, path=name or None, reason=reason, errno=error.errno)

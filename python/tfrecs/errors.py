@@ -1,0 +1,225 @@
+"""What can go wrong, as a tree of exceptions.
+
+    tfrecs.Error
+    ├── CorruptRecordError   (ValueError)   the bytes are there, and they are wrong
+    ├── TruncatedFileError   (EOFError)     the file ends too early
+    ├── NotTFRecordError     (ValueError)   the file is something else: it says what
+    ├── ParseError           (ValueError)   a sound record does not hold what was asked for
+    ├── SpecError            (ValueError)   the request itself makes no sense
+    ├── StateError           (ValueError)   the object cannot do this now: closed, failed before
+    └── FileError            (OSError)      the operating system refused
+        ├── MissingFileError     (FileNotFoundError)
+        ├── DirectoryError       (IsADirectoryError)
+        ├── ExistingFileError    (FileExistsError)
+        └── DeniedFileError      (PermissionError)
+
+Each is also the built-in exception that a person would catch, and carries what is known of where it
+happened as attributes.
+"""
+
+import errno as errno_numbers
+import os
+from typing import Any
+
+
+class Error(Exception):
+    """The root of all exceptions that tfrecs raises on its own account.
+
+    Attributes:
+        path: The file, or None.
+        record: The record's number in its file (in its batch, if it came from no file), from 0, or
+            None.
+        offset: The offset of the record's first byte in the file, or None; in a compressed file the
+            offset in the decompressed stream.
+        feature: The feature's name, or None.
+        reason: What is wrong, without the position.
+
+    Example:
+        >>> import tfrecs
+        >>> try:
+        ...     tfrecs.decode_example(b"not an example")
+        ... except tfrecs.Error as error:
+        ...     print(type(error).__name__, "|", error.reason)
+        ParseError | broken protobuf message: wire type 6 does not exist
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        path: str | os.PathLike[str] | None = None,
+        record: int | None = None,
+        offset: int | None = None,
+        feature: str | None = None,
+        reason: str | None = None,
+    ) -> None:
+        """Keep the text and the position."""
+        super().__init__(message)
+        self.path = None if path is None else os.fspath(path)
+        self.record = record
+        self.offset = offset
+        self.feature = feature
+        self.reason = message if reason is None else reason
+
+    def __str__(self) -> str:
+        """Return the whole text, position and reason."""
+        return str(self.args[0])
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle with the position, so that errors cross process boundaries whole."""
+        return _rebuilt, (type(self), str(self), self._position()), self.__dict__.copy()
+
+    def _position(self) -> dict[str, Any]:
+        """What the constructor takes beside the text."""
+        names = ("path", "record", "offset", "feature", "reason")
+        return {name: getattr(self, name) for name in names}
+
+
+def _rebuilt(kind: type[Error], message: str, position: dict[str, Any]) -> Error:
+    return kind(message, **position)
+
+
+class CorruptRecordError(Error, ValueError):
+    """A checksum does not match, or a compressed stream is broken.
+
+    Example:
+        >>> import pathlib, tfrecs
+        >>> with tfrecs.RecordWriter("bad.tfrecord") as out:
+        ...     out.write(b"some data")
+        >>> damaged = bytearray(pathlib.Path("bad.tfrecord").read_bytes())
+        >>> damaged[14] ^= 1
+        >>> _ = pathlib.Path("bad.tfrecord").write_bytes(damaged)
+        >>> try:
+        ...     list(tfrecs.RecordReader("bad.tfrecord"))
+        ... except tfrecs.CorruptRecordError as error:
+        ...     print(error)
+        bad.tfrecord: record 0 at byte 0: corrupted record: the checksum of its data does not match
+    """
+
+
+class TruncatedFileError(Error, EOFError):
+    """The file, or the compressed stream in it, ends before its last record does.
+
+    Example:
+        >>> import pathlib, tfrecs
+        >>> _ = pathlib.Path("cut.tfrecord").write_bytes(bytes(5))
+        >>> try:
+        ...     list(tfrecs.RecordReader("cut.tfrecord"))
+        ... except tfrecs.TruncatedFileError as error:
+        ...     print(error.reason)
+        truncated record: the file ends after 5 of the 12 bytes of a record header
+    """
+
+
+class NotTFRecordError(Error, ValueError):
+    """The file is of another format; the text says which.
+
+    Example:
+        >>> import pathlib, tfrecs
+        >>> _ = pathlib.Path("page.tfrecord").write_text("<!DOCTYPE html><title>404</title>")
+        >>> try:
+        ...     list(tfrecs.RecordReader("page.tfrecord"))
+        ... except tfrecs.NotTFRecordError as error:
+        ...     print(error.reason)
+        not a TFRecord file: it looks like an HTML page: a download that went wrong?
+    """
+
+
+class ParseError(Error, ValueError):
+    """A record is sound, but its message is broken or does not have what was asked for.
+
+    Example:
+        >>> import tfrecs
+        >>> record = tfrecs.encode_example({"age": 36})
+        >>> try:
+        ...     tfrecs.parse_example([record], {"name": tfrecs.FixedLenFeature([], "string")})
+        ... except tfrecs.ParseError as error:
+        ...     print(error)
+        record 0: feature "name": (data type: string) is required but could not be found
+    """
+
+
+class SpecError(Error, ValueError):
+    """The request makes no sense: a bad spec, an unknown option, a value that no feature can hold.
+
+    Example:
+        >>> import tfrecs
+        >>> try:
+        ...     tfrecs.encode_example({"mixed": [1, "two"]})
+        ... except tfrecs.SpecError as error:
+        ...     print(error.feature, "|", error.reason.split(";")[0])
+        mixed | its values are int or bool and bytes or str
+    """
+
+
+class StateError(Error, ValueError):
+    """The object cannot do this in the state it is in.
+
+    Example:
+        >>> import tfrecs
+        >>> out = tfrecs.RecordWriter("closed.tfrecord")
+        >>> out.close()
+        >>> try:
+        ...     out.write(b"too late")
+        ... except tfrecs.StateError as error:
+        ...     print(error.reason)
+        Writer is closed.
+    """
+
+
+class FileError(Error, OSError):
+    """The operating system refused to open, read or write a file; `errno` says how.
+
+    Example:
+        >>> import tfrecs
+        >>> try:
+        ...     tfrecs.RecordReader("missing.tfrecord")
+        ... except tfrecs.FileError as error:
+        ...     print(type(error).__name__, isinstance(error, FileNotFoundError))
+        MissingFileError True
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        path: str | os.PathLike[str] | None = None,
+        record: int | None = None,
+        reason: str | None = None,
+        errno: int | None = None,
+        **position: Any,
+    ) -> None:
+        """Keep the text and the position, and OSError's own attributes."""
+        super().__init__(message, path=path, record=record, reason=reason, **position)
+        self.errno = self._ERRNO if errno is None else errno
+        self.strerror = self.reason
+        self.filename = self.path
+
+    _ERRNO: int | None = None  # of the kinds that have one of their own
+
+    def _position(self) -> dict[str, Any]:
+        return {**super()._position(), "errno": self.errno}
+
+
+class MissingFileError(FileError, FileNotFoundError):
+    """There is no such file, or a pattern matches none."""
+
+    _ERRNO = errno_numbers.ENOENT
+
+
+class DirectoryError(FileError, IsADirectoryError):
+    """A file was expected and a directory found."""
+
+    _ERRNO = errno_numbers.EISDIR
+
+
+class ExistingFileError(FileError, FileExistsError):
+    """A file is there that must not be."""
+
+    _ERRNO = errno_numbers.EEXIST
+
+
+class DeniedFileError(FileError, PermissionError):
+    """The permission is missing."""
+
+    _ERRNO = errno_numbers.EACCES

@@ -1,0 +1,184 @@
+"""Writing a data set as several files."""
+
+import os
+import pathlib
+from collections.abc import Iterable
+from types import TracebackType
+from typing import Self
+
+from tfrecs.errors import SpecError, StateError
+from tfrecs.paths import Path
+from tfrecs.records import Records, RecordWriter
+
+
+class ShardedWriter:
+    """Writes records to several files, which all appear when it is closed.
+
+    With `num_shards`, records go to the shards in turn, so that shards differ by at most one
+    record. With `max_records` or `max_bytes`, one shard is filled after the other; then the
+    template may name the number of shards only because the files get their names at the end.
+
+    Args:
+        path_template: The files' names, with `{shard}` and, if you like, `{num_shards}`, each with
+            a format such as `{shard:05d}`.
+        num_shards: How many shards to write.
+        max_bytes: The most bytes of records (before compression) in a shard; a single larger record
+            has a shard for itself.
+        max_records: The most records in a shard.
+        compression_type: As for RecordWriter.
+        level: As for RecordWriter.
+
+    Attributes:
+        paths: The files, once they are published.
+
+    Raises:
+        SpecError: There is not exactly one limit, or the template cannot tell the shards apart.
+
+    Example:
+        >>> import tfrecs
+        >>> with tfrecs.ShardedWriter("part-{shard:05d}-of-{num_shards:05d}", num_shards=2) as out:
+        ...     out.write_batch([b"a", b"b", b"c"])
+        >>> out.paths, tfrecs.count(out.paths)
+        (['part-00000-of-00002', 'part-00001-of-00002'], 3)
+    """
+
+    def __init__(
+        self,
+        path_template: Path,
+        num_shards: int | None = None,
+        max_bytes: int | None = None,
+        max_records: int | None = None,
+        compression_type: str | None = "auto",
+        level: int | None = None,
+    ) -> None:
+        """Check the options; the first file is opened with the first record."""
+        limits = [limit for limit in (num_shards, max_bytes, max_records) if limit is not None]
+        if len(limits) != 1 or limits[0] < 1:
+            raise SpecError("give exactly one of num_shards, max_bytes and max_records, at least 1")
+        self._template = os.fsdecode(path_template)
+        self._folder = pathlib.Path.cwd()  # of relative paths, wherever the process goes
+        self._num_shards = num_shards
+        self._max_bytes = max_bytes
+        self._max_records = max_records
+        self._compression = (compression_type, level)
+        self._writers: list[RecordWriter] = []
+        self._bytes = 0
+        self._records = 0
+        self._closed = False
+        self.paths: list[str] = []
+        self._check_names(num_shards or 2)
+        try:
+            for _ in range(num_shards or 0):
+                self._open_shard()
+        except BaseException:
+            self.discard()
+            raise
+
+    @property
+    def num_records(self) -> int:
+        """How many records were written so far."""
+        return self._records
+
+    def write(self, record: bytes) -> None:
+        """Add a record."""
+        self._writer_for(len(record)).write(record)
+        self._records += 1
+        self._bytes += len(record)
+
+    def write_batch(self, records: Records | Iterable[bytes]) -> None:
+        """Add records."""
+        for record in records:
+            self.write(record)
+
+    def close(self) -> None:
+        """Complete all files, then publish them. Closing twice is no error.
+
+        Should publishing one of several complete files fail, those before it are taken back; what
+        they have replaced cannot be.
+        """
+        if self._closed:
+            return
+        try:
+            if not self._writers:
+                self._open_shard()
+            self._check_names(len(self._writers))
+            for writer in self._writers:
+                writer.finish()
+            self._publish()
+        finally:
+            self.discard()
+
+    def _publish(self) -> None:
+        total = len(self._writers)
+        paths = [self._path(shard, total) for shard in range(total)]
+        new = {path for path in paths if not os.path.lexists(self._folder / path)}
+        try:
+            for writer, path in zip(self._writers, paths, strict=True):
+                writer.publish_as(self._folder / path)
+                self.paths.append(path)
+        except BaseException:
+            for path in new.intersection(self.paths):
+                (self._folder / path).unlink()
+            self.paths = []
+            raise
+
+    def discard(self) -> None:
+        """Give up all files that are not published."""
+        self._closed = True
+        for writer in self._writers:
+            writer.discard()
+
+    def _writer_for(self, size: int) -> RecordWriter:
+        if self._closed:
+            raise StateError("Writer is closed.")
+        if self._num_shards is not None:
+            return self._writers[self._records % self._num_shards]
+        if not self._writers or self._is_full(size):
+            self._open_shard()
+        return self._writers[-1]
+
+    def _is_full(self, size: int) -> bool:
+        writer = self._writers[-1]
+        if self._max_records is not None:
+            return writer.num_records >= self._max_records
+        return writer.num_records > 0 and self._bytes + size > (self._max_bytes or 0)
+
+    def _open_shard(self) -> None:
+        shard = len(self._writers)
+        if shard and self._num_shards is None:
+            # A full shard needs no open file, and there may be many.
+            self._writers[-1].finish()
+        self._bytes = 0
+        path = self._path(shard, self._num_shards or 0)
+        self._writers.append(RecordWriter(self._folder / path, *self._compression))
+
+    def _check_names(self, num_shards: int) -> None:
+        if len({self._path(shard, num_shards) for shard in range(num_shards)}) < num_shards:
+            raise SpecError(f"the template {self._template!r} gives several shards the same name")
+
+    def _path(self, shard: int, num_shards: int) -> str:
+        try:
+            return self._template.format(shard=shard, num_shards=num_shards)
+        except (AttributeError, LookupError, TypeError, ValueError) as error:
+            raise SpecError(f"bad path_template {self._template!r}: {error}") from error
+
+    def __enter__(self) -> Self:
+        """Return self."""
+        return self
+
+    def __exit__(
+        self,
+        exception_type: type[BaseException] | None,
+        exception: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Publish the files; after an exception in the block, discard them."""
+        if exception_type is None:
+            self.close()
+        else:
+            self.discard()
+
+    def __repr__(self) -> str:
+        """Show the template and the number of shards and records."""
+        shards = len(self._writers)
+        return f"ShardedWriter({self._template!r}, {shards} shards, {self._records} records)"

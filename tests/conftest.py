@@ -1,0 +1,24 @@
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+
+import hypothesis
+import pytest
+
+import needs
+
+# How long an example takes depends on the machine; a failure prints how to repeat it.
+hypothesis.settings.register_profile("tfrecs", deadline=None, print_blob=True)
+hypothesis.settings.load_profile("tfrecs")
+
+
+@pytest.fixture(scope="session")
+def optional() -> Callable[[str], ModuleType]:
+    """`optional("pyarrow")` is that library, or the end of the test: see needs.py."""
+    return needs.optional
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder of real files that other people's programs wrote."""
+    return needs.shared_data()

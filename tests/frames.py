@@ -1,0 +1,86 @@
+"""The format of TFRecord files once more, in plain Python: what the tests of files are judged by.
+
+Nothing here uses tfrecs. A file is described by its records; the rest follows from the format.
+"""
+
+import gzip
+import struct
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
+from pathlib import Path
+
+CODECS = ("", "GZIP", "ZLIB")
+
+
+def _crc_table() -> Iterator[int]:
+    for byte in range(256):
+        crc = byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+        yield crc
+
+
+_TABLE = tuple(_crc_table())
+
+
+def masked_crc(data: bytes) -> int:
+    """The CRC-32C of `data`, masked."""
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc = crc >> 8 ^ _TABLE[crc & 0xFF ^ byte]
+    crc ^= 0xFFFFFFFF
+    return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
+
+
+def header(length: int) -> bytes:
+    """The 12 bytes before a record of `length` bytes."""
+    field = struct.pack("<Q", length)
+    return field + struct.pack("<I", masked_crc(field))
+
+
+def frame(record: bytes) -> bytes:
+    """A record as it stands in a file."""
+    return header(len(record)) + record + struct.pack("<I", masked_crc(record))
+
+
+def plain(records: Iterable[bytes]) -> bytes:
+    """An uncompressed file."""
+    return b"".join(map(frame, records))
+
+
+def starts(records: Sequence[bytes]) -> list[int]:
+    """Where each record begins in the stream of frames, and at last where that ends."""
+    return [0, *accumulate(len(record) + 16 for record in records)]
+
+
+def compressed(codec: str, data: bytes, level: int = 6) -> bytes:
+    """`data` in a single stream."""
+    match codec:
+        case "GZIP":
+            return gzip.compress(data, level, mtime=0)
+        case "ZLIB":
+            return zlib.compress(data, level)
+    return data
+
+
+def inflated(data: bytes) -> bytes:
+    """What comes out of a compressed file (of gzip members or a zlib stream), also if it is cut."""
+    out = b""
+    while data:
+        inflater = zlib.decompressobj(wbits=47)
+        out += inflater.decompress(data)
+        data = inflater.unused_data
+    return out
+
+
+def whole_records(records: Sequence[bytes], stream: bytes) -> int:
+    """How many of `records` are whole in a stream of frames that was cut."""
+    return sum(end <= len(stream) for end in starts(records)[1:])
+
+
+def save(path: Path, data: bytes) -> Path:
+    """Write a new file: to empty an old one takes some file systems much longer."""
+    path.unlink(missing_ok=True)
+    path.write_bytes(data)
+    return path

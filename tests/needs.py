@@ -1,0 +1,70 @@
+"""What a test needs and a machine may lack.
+
+Outside CI a test that lacks something is skipped; with CI=true it fails, so that nothing is skipped
+unseen. All work inside a test and at the top of a test module.
+"""
+
+import importlib
+import os
+from pathlib import Path
+from types import ModuleType
+from typing import NoReturn
+
+import pytest
+
+REPO = Path(__file__).resolve().parent.parent
+PACKAGE = REPO / "python" / "tfrecs"
+IN_CI = os.environ.get("CI", "").lower() in {"1", "true"}
+
+# Every library that some part of the package or of its tests can do without.
+OPTIONAL = [
+    "PIL",
+    "duckdb",
+    "google.protobuf",
+    "hypothesis",
+    "pandas",
+    "polars",
+    "pyarrow",
+    "rich",
+    "sklearn",
+    "typer",
+]
+
+
+def module_name(path: Path) -> str:
+    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+# The modules of the package and their files.
+MODULES = {module_name(path): path for path in sorted(PACKAGE.rglob("*.py"))}
+
+
+def is_optional(module: str) -> bool:
+    """Whether `module` belongs to a library in OPTIONAL."""
+    return module.split(".", maxsplit=1)[0] in {name.split(".")[0] for name in OPTIONAL}
+
+
+def missing(what: str) -> NoReturn:
+    """Skip the running test or module, or fail it in CI, because `what` is not there."""
+    if IN_CI:
+        pytest.fail(f"{what} is missing, and in CI nothing may be", pytrace=False)
+    pytest.skip(f"{what} is missing", allow_module_level=True)
+
+
+def optional(name: str) -> ModuleType:
+    """Return the optional library `name`."""
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.split(".")[0] != name.split(".", maxsplit=1)[0]:
+            raise  # it is there, and broken
+        missing(name)
+
+
+def shared_data() -> Path:
+    """Return the folder of real TFRecord files: $TFRECS_SHARED/data, or ../shared/data."""
+    folder = Path(os.environ.get("TFRECS_SHARED", REPO.parent / "shared")) / "data"
+    if not folder.is_dir():
+        missing(str(folder))
+    return folder

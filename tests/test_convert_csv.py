@@ -1,0 +1,291 @@
+"""From CSV files to TFRecords: types, missing values, bad rows, encodings."""
+
+import csv
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tfrecs
+from tfrecs.convert import convert_csv
+
+
+def converted(folder: Path, text: str | bytes, **options: Any) -> list[dict[str, Any]]:
+    """The Examples that a file with this text becomes."""
+    source = folder / "in.csv"
+    source.write_bytes(text.encode() if isinstance(text, str) else text)
+    report = convert_csv(source, folder / "out", overwrite=True, **options)
+    return [
+        dict(tfrecs.decode_example(record))
+        for path in report.paths
+        for record in tfrecs.RecordReader(path)
+    ]
+
+
+def column(folder: Path, *cells: str, **options: Any) -> list[Any]:
+    """What a column with these cells becomes; None for a missing value."""
+    rows = [f"{i},{cell}" for i, cell in enumerate(cells)]
+    examples = converted(folder, "\n".join(["row,x", *rows]), **options)
+    return [example.get("x", [None])[0] for example in examples]
+
+
+@pytest.mark.parametrize(
+    ("cells", "values"),
+    [
+        (["1", "-2", "0"], [1, -2, 0]),
+        ([" 1", "2 "], [1, 2]),
+        (["9223372036854775807", "-9223372036854775808"], [2**63 - 1, -(2**63)]),
+        (["1", "2.5", ".5", "5.", "1e3", "-25E-2"], [1.0, 2.5, 0.5, 5.0, 1000.0, -0.25]),
+        (["1.5", "inf", "-Infinity"], [1.5, float("inf"), float("-inf")]),
+        (["1", "", "3", "  "], [1, None, 3, None]),
+        (["1.5", "", "2"], [1.5, None, 2.0]),
+        (["a", "", " b ", "  "], [b"a", None, b" b ", b"  "]),
+        (["1", "x"], [b"1", b"x"]),
+        (["", ""], [None, None]),
+        (["true", "False"], [b"true", b"False"]),
+    ],
+)
+def test_types(cells: list[str], values: list[Any], tmp_path: Path) -> None:
+    # Their repr tells 1 from 1.0.
+    assert repr(column(tmp_path, *cells)) == repr(values)
+
+
+# What a number would not give back.
+@pytest.mark.parametrize(
+    "cell", ["007", "+49", "9223372036854775808", "1e39", "1_000", "٣", "0x10", "1e", "1 000"]
+)
+def test_what_a_number_would_lose_stays_a_string(cell: str, tmp_path: Path) -> None:
+    assert column(tmp_path, "1", cell) == [b"1", cell.encode()]
+
+
+def test_nan_is_a_float(tmp_path: Path) -> None:
+    one, nan = column(tmp_path, "1", "NaN")
+    assert one == 1.0
+    assert np.isnan(nan)
+
+
+def test_types_can_be_given(tmp_path: Path) -> None:
+    text = "a,b,c\n1,2,3\n"
+    (example,) = converted(tmp_path, text, types={"a": str, "b": "float32"})
+    assert example == {"a": [b"1"], "b": [2.0], "c": [3]}
+    assert isinstance(example["b"][0], float)
+
+
+def test_a_cell_that_is_not_of_its_given_type(tmp_path: Path) -> None:
+    text = "a\n1\nx\n3\n"
+    with pytest.raises(
+        tfrecs.ParseError, match=r"in.csv: line 3: column 'a': 'x' is no int64"
+    ) as e:
+        converted(tmp_path, text, types={"a": int})
+    assert (e.value.record, e.value.feature) == (1, "a")
+    kept = converted(tmp_path, text, types={"a": int}, on_error="skip")
+    assert kept == [{"a": [1]}, {"a": [3]}]
+
+
+@pytest.mark.parametrize(("given_type", "cell"), [("int64", str(2**63)), ("float32", "1e39")])
+def test_a_number_out_of_range(given_type: str, cell: str, tmp_path: Path) -> None:
+    with pytest.raises(tfrecs.ParseError, match="line 2: column 'x'"):
+        converted(tmp_path, f"x\n{cell}\n", types={"x": given_type})
+
+
+def test_words_can_mean_missing(tmp_path: Path) -> None:
+    assert column(tmp_path, "1", "NA", " NA", "-", missing=["NA", "-"]) == [1, None, None, None]
+    assert column(tmp_path, "a", "NA", missing=["NA"]) == [b"a", None]
+
+
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        ("1", "line 3: has 1 cell, but there are 2 columns"),
+        ("1,2,3", "line 3: has 3 cells, but there are 2 columns"),
+        ('1,"2" 3', "line 3: "),
+        ('1,"2', "line 3: opens a quote that is never closed"),
+    ],
+)
+def test_bad_rows(row: str, reason: str, tmp_path: Path) -> None:
+    text = f"a,b\n1,2\n{row}\n"
+    with pytest.raises(tfrecs.ParseError, match=reason):
+        converted(tmp_path, text)
+    assert not (tmp_path / "out").exists()
+    (tmp_path / "in.csv").write_text(text)
+    report = convert_csv(tmp_path / "in.csv", tmp_path / "out", on_error="skip")
+    assert report.written == 1
+    ((path, why),) = [(skipped.path, skipped.reason) for skipped in report.skipped]
+    assert path == str(tmp_path / "in.csv")
+    assert why.startswith(reason)
+
+
+def test_lines_count_through_cells_of_several_lines(tmp_path: Path) -> None:
+    with pytest.raises(tfrecs.ParseError, match="line 6: has 1 cell,"):
+        converted(tmp_path, 'a,b\n"1\n\n2",x\n\n3\n')
+
+
+def test_bytes_that_are_no_text_are_a_bad_row(tmp_path: Path) -> None:
+    text = b"a\nfine\n\xff\xfe\n"
+    with pytest.raises(tfrecs.ParseError, match="line 3: is not utf-8"):
+        converted(tmp_path, text)
+    assert converted(tmp_path, text, on_error="skip") == [{"a": [b"fine"]}]
+    assert converted(tmp_path, text, encoding="latin-1")[1] == {"a": ["ÿþ".encode()]}
+
+
+def test_encodings(tmp_path: Path) -> None:
+    text = "größe\n日本\n"
+    expected = [{"größe": ["日本".encode()]}]
+    assert converted(tmp_path, text.encode("utf-8-sig")) == expected
+    assert converted(tmp_path, text.encode("utf-16"), encoding="utf-16") == expected
+    with pytest.raises(tfrecs.ParseError, match=r"line 1: .* name its encoding"):
+        converted(tmp_path, text.encode("utf-16"))
+    with pytest.raises(tfrecs.SpecError, match="no encoding 'klingon'"):
+        converted(tmp_path, text, encoding="klingon")
+
+
+def test_text_that_ends_in_the_middle_of_a_character(tmp_path: Path) -> None:
+    with pytest.raises(tfrecs.ParseError, match="is not utf-16 text"):
+        converted(tmp_path, "a\nbc\n".encode("utf-16")[:-1], encoding="utf-16")
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "is empty"),
+        ("\n\n", "is empty"),
+        ("a,b,a\n1,2,3\n", "line 1: two columns are named 'a'"),
+        ('a,"b\n1,2\n', "line 1: opens a quote"),
+    ],
+)
+def test_bad_headers(text: str, reason: str, tmp_path: Path) -> None:
+    with pytest.raises(tfrecs.ParseError, match=reason):
+        converted(tmp_path, text, on_error="skip")
+
+
+def test_a_column_without_a_name_is_numbered(tmp_path: Path) -> None:
+    assert converted(tmp_path, ", b \n0,1\n") == [{"column_1": [0], "b": [1]}]
+
+
+def test_a_header_alone_is_a_table_without_rows(tmp_path: Path) -> None:
+    assert converted(tmp_path, "a,b\n") == []
+
+
+def test_delimiters(tmp_path: Path) -> None:
+    assert converted(tmp_path, "a;b\n1,5;2\n", delimiter=";") == [{"a": [b"1,5"], "b": [2]}]
+    (tmp_path / "in.tsv").write_text("a\tb\n1\t2\n")
+    (path,) = convert_csv(tmp_path / "in.tsv", tmp_path / "tabs").paths
+    assert tfrecs.decode_example(next(tfrecs.RecordReader(path))) == {"a": [1], "b": [2]}
+
+
+def test_large_cells_and_the_limit_of_others(tmp_path: Path) -> None:
+    limit = csv.field_size_limit()
+    assert converted(tmp_path, f"a\n{'x' * 300_000}\n") == [{"a": [b"x" * 300_000]}]
+    assert csv.field_size_limit() == limit
+
+
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"nope\.csv"):
+        convert_csv(tmp_path / "nope.csv", tmp_path / "out")
+    with pytest.raises(IsADirectoryError):
+        convert_csv(tmp_path, tmp_path / "out")
+    os.mkfifo(tmp_path / "pipe.csv")
+    with pytest.raises(tfrecs.SpecError, match="has to be read twice"):
+        convert_csv(tmp_path / "pipe.csv", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_types_of_a_column_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(tfrecs.SpecError, match=r"types names \['b'\]"):
+        converted(tmp_path, "a\n1\n", types={"b": int})
+
+
+def test_splits_are_exact_and_the_seed_chooses(tmp_path: Path) -> None:
+    (tmp_path / "in.csv").write_text("n\n" + "\n".join(map(str, range(1000))))
+
+    def split(seed: int) -> list[list[int]]:
+        report = convert_csv(
+            tmp_path / "in.csv",
+            tmp_path / "out",
+            split={"train": 0.9, "test": 0.1},
+            seed=seed,
+            overwrite=True,
+        )
+        return [
+            [
+                record_n
+                for record in tfrecs.RecordReader(path)
+                for record_n in map(int, tfrecs.decode_example(record)["n"])
+            ]
+            for path in report.paths
+        ]
+
+    train, test = split(0)
+    assert (len(train), len(test)) == (900, 100)
+    assert sorted(train + test) == list(range(1000))
+    assert train == sorted(train)
+    assert split(0) == [train, test]
+    assert split(1) != [train, test]
+
+
+FLOATS = st.floats(width=32, allow_nan=False)
+TEXTS = st.text(st.characters(codec="utf-8")).filter(lambda text: text != "")
+COLUMNS = {
+    "int": st.integers(-(2**63), 2**63 - 1),
+    "float": FLOATS,
+    "text": TEXTS,
+}
+ROWS = st.lists(
+    st.fixed_dictionaries({name: st.none() | values for name, values in COLUMNS.items()}),
+    min_size=1,
+    max_size=20,
+)
+
+
+@given(rows=ROWS)
+def test_round_trip(rows: list[dict[str, Any]], tmp_path_factory: pytest.TempPathFactory) -> None:
+    folder = tmp_path_factory.mktemp("csv")
+    with (folder / "in.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, [*COLUMNS], quoting=csv.QUOTE_ALL)
+        writer.writeheader()
+        writer.writerows(rows)
+    types = {"int": int, "float": float, "text": str}
+    (path,) = convert_csv(folder / "in.csv", folder / "out", types=types).paths
+    found = [tfrecs.decode_example(record) for record in tfrecs.RecordReader(path)]
+    expected = [
+        {
+            name: [value.encode() if isinstance(value, str) else value]
+            for name, value in row.items()
+            if value is not None
+        }
+        for row in rows
+    ]
+    assert found == expected
+
+
+@given(
+    cells=st.lists(
+        st.from_regex(r"\A[-+ 0-9.eE]{0,6}\Z") | st.sampled_from(["nan", "inf", "x"]) | TEXTS,
+        min_size=1,
+        max_size=8,
+    )
+)
+def test_every_value_survives(cells: list[str], tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Whatever type is found, a cell means the same in the Example as in the file."""
+    folder = tmp_path_factory.mktemp("csv")
+    with (folder / "in.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, quoting=csv.QUOTE_ALL)
+        writer.writerows([["x"], *([cell] for cell in cells)])
+    (path,) = convert_csv(folder / "in.csv", folder / "out").paths
+    examples = [tfrecs.decode_example(record) for record in tfrecs.RecordReader(path)]
+    kinds = {type(example["x"][0]) for example in examples if "x" in example}
+    assert len(kinds) <= 1
+    for cell, example in zip(cells, examples, strict=True):
+        value = example["x"][0] if "x" in example else None
+        if value is None:
+            assert not cell.strip()
+        elif isinstance(value, bytes):
+            assert value == cell.encode()
+        elif isinstance(value, int):
+            assert str(value) == cell.strip()
+        else:
+            np.testing.assert_equal(np.float32(value), np.float32(float(cell)))

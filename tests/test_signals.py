@@ -1,0 +1,222 @@
+"""Ctrl-C is heard at once, whatever the native side is waiting for, and the process can go on.
+
+Nothing is timed: a busy machine would be taken for a fault. What waits would wait for ever, and a
+computation has to hear several signals in one call, where one that never asked would hear the last
+of them when it returns.
+"""
+
+import os
+import select
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import pytest
+
+import frames
+
+# Seconds after which whoever still waits has not heard the signal.
+HANG = 60.0
+
+PRELUDE = """
+    import sys, tfrecs
+    path = sys.argv[1]
+    def interrupted(call, *arguments):
+        print("ready", flush=True)
+        try:
+            call(*arguments)
+        except KeyboardInterrupt:
+            print("heard", flush=True)
+        else:
+            print("it ended by itself", flush=True)
+"""
+# What goes on after the interrupt, in the same process.
+EPILOGUE = """
+    out = tfrecs.RecordWriter(path + ".after")
+    out.write(b"fine")
+    out.close()
+    assert list(tfrecs.RecordReader(path + ".after")) == [b"fine"]
+    print("went on", flush=True)
+"""
+
+
+class Child:
+    """A script that waits to be interrupted."""
+
+    def __init__(self, script: str, *arguments: object) -> None:
+        text = "".join(map(textwrap.dedent, (PRELUDE, script, EPILOGUE)))
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", text, *map(str, arguments)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert self.process.stdout is not None
+        self.output = self.process.stdout
+        self.line = self.output.readline
+
+    def interrupt(self) -> None:
+        """Send SIGINT once the script is inside the call, and see that it is heard and survived."""
+        try:
+            assert self.line() == "ready\n"
+            time.sleep(0.3)
+            assert self.process.poll() is None
+            self.process.send_signal(signal.SIGINT)
+            self.ends_with("heard\nwent on\n")
+        finally:
+            self.process.kill()
+            self.process.communicate()
+
+    def ends_with(self, said: str) -> None:
+        """Wait for the end, and see what the script has said last."""
+        output, errors = self.process.communicate(timeout=HANG)
+        assert (output, errors) == (said, "")
+
+
+READ: dict[str, str] = {
+    "next": "interrupted(next, tfrecs.RecordReader(path))",
+    "list": "interrupted(list, tfrecs.RecordReader(path))",
+    "batch": "interrupted(tfrecs.RecordReader(path).read_batch, 1000)",
+}
+
+
+def pipe(folder: Path) -> Path:
+    os.mkfifo(folder / "pipe")
+    return folder / "pipe"
+
+
+@pytest.mark.parametrize("call", READ)
+@pytest.mark.parametrize("codec", frames.CODECS)
+def test_a_pipe_that_has_stopped(tmp_path: Path, call: str, codec: str) -> None:
+    """Some bytes have come, enough to know what they are; then nothing more."""
+    path = pipe(tmp_path)
+    child = Child(READ[call], path)
+    with path.open("wb", buffering=0) as feeder:
+        data = frames.plain([os.urandom(2000)])
+        feeder.write(frames.compressed(codec, data)[:-100])
+        child.interrupt()
+
+
+@pytest.mark.parametrize("sent", [0, 5])
+def test_a_pipe_that_says_nothing(tmp_path: Path, sent: int) -> None:
+    """Not even enough bytes have come to know what they are."""
+    path = pipe(tmp_path)
+    child = Child("interrupted(tfrecs.RecordReader, path)", path)
+    with path.open("wb", buffering=0) as feeder:
+        feeder.write(bytes(sent))
+        child.interrupt()
+
+
+@pytest.mark.parametrize("use", ["RecordReader", "RecordWriter", "count", "verify"])
+def test_a_pipe_that_nobody_opens(tmp_path: Path, use: str) -> None:
+    Child(f"interrupted(tfrecs.{use}, path)", pipe(tmp_path)).interrupt()
+
+
+def test_what_was_read_before_is_not_lost(tmp_path: Path) -> None:
+    """After an interrupt the reader goes on where it was."""
+    path = pipe(tmp_path)
+    script = """
+        reader = tfrecs.RecordReader(path)
+        assert next(reader) == b"one" * 200
+        interrupted(reader.read_batch, 1000)
+        print(*(len(record) for record in reader), flush=True)
+    """
+    child = Child(script, path)
+    records = [b"one" * 200, b"two", b"three", b"fours"]
+    data = frames.plain(records)
+    with path.open("wb", buffering=0) as feeder:
+        feeder.write(data[:-7])
+        assert child.line() == "ready\n"
+        time.sleep(0.3)
+        child.process.send_signal(signal.SIGINT)
+        assert child.line() == "heard\n"
+        feeder.write(data[-7:])
+    child.ends_with("3 5 5\nwent on\n")
+
+
+# Every 20 ms a signal; the fourth that a call hears ends it.
+BOMBARD = """
+    import signal
+    heard = []
+    def listen(*_):
+        heard.append(1)
+        if len(heard) == 4:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            raise KeyboardInterrupt
+    signal.signal(signal.SIGALRM, listen)
+    def bombarded(call, *arguments):
+        signal.setitimer(signal.ITIMER_REAL, 0.02, 0.02)
+        interrupted(call, *arguments)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+"""
+LONG: dict[str, str] = {
+    "verify": "bombarded(tfrecs.verify, path)",
+    "count": "bombarded(tfrecs.count, path)",
+    "batch": "bombarded(tfrecs.RecordReader(path).read_batch, 10**9)",
+    "decode_batch": """
+        records = tfrecs.Records([tfrecs.encode_example({"a": list(range(1000))})] * 300_000)
+        bombarded(tfrecs.decode_batch, records)
+    """,
+    "encode_batch": """
+        record = tfrecs.encode_example({"a": list(range(1000))})
+        batch = tfrecs.decode_batch(tfrecs.Records([record] * 200_000))
+        bombarded(tfrecs.encode_batch, batch)
+    """,
+}
+
+
+@pytest.mark.parametrize("call", LONG)
+def test_a_long_call(tmp_path: Path, call: str) -> None:
+    """A gzip file that says little and holds much: seconds of work in one call."""
+    block = frames.compressed("GZIP", frames.frame(bytes(1000)) * 50_000, level=1)
+    path = frames.save(tmp_path / "long.gz", block * 60)
+    child = Child(textwrap.dedent(BOMBARD) + textwrap.dedent(LONG[call]), path)
+    child.ends_with("ready\nheard\nwent on\n")
+
+
+@pytest.mark.parametrize("call", ["verify", "count"])
+def test_many_files(tmp_path: Path, call: str) -> None:
+    path = frames.save(tmp_path / "small", frames.plain([b"one"]))
+    Child(f"interrupted(tfrecs.{call}, [path] * 10**7)", path).interrupt()
+
+
+def test_many_calls(tmp_path: Path) -> None:
+    path = frames.save(tmp_path / "small", frames.plain([b"one"] * 100))
+    script = """
+        def read():
+            while True:
+                reader = tfrecs.RecordReader(path)
+                while reader.read_batch(10):
+                    pass
+        interrupted(read)
+    """
+    Child(script, path).interrupt()
+
+
+def test_a_pipe_that_nobody_empties(tmp_path: Path) -> None:
+    """Writing stops when the pipe is full."""
+    path = pipe(tmp_path)
+    script = """
+        out = tfrecs.RecordWriter(path)
+        interrupted(out.write_batch, tfrecs.Records([bytes(1000)] * 5000))
+        try:
+            out.close()
+        except (tfrecs.Error, KeyboardInterrupt):
+            pass
+    """
+    child = Child(script, path)
+    reading = os.open(path, os.O_RDONLY)
+    assert child.line() == "ready\n"
+    time.sleep(0.3)
+    child.process.send_signal(signal.SIGINT)
+    try:
+        ready, _, _ = select.select([child.output], [], [], HANG)
+        assert ready, "the interrupt was not heard while the pipe was full"
+        assert child.line() == "heard\n"
+    finally:
+        os.close(reading)
+        child.process.kill()
+        child.process.communicate()
