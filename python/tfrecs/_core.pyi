@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
-from typing import Any, Literal, Self, TypeAlias, final, overload
+from typing import Any, Self, TypeAlias, final, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,7 @@ __all__ = [
     "Writer",
     "decode_batch",
     "decode_example",
+    "decode_sequence_batch",
     "decode_sequence_example",
     "encode_batch",
     "encode_example",
@@ -25,14 +26,19 @@ __all__ = [
 _Memory: TypeAlias = bytes | bytearray | memoryview | npt.NDArray[np.generic]
 """A contiguous buffer."""
 
+_Feature: TypeAlias = tuple[str, str, str, list[int] | None, Any]
+"""Name, dtype, layout ("fixed", "ragged" or "repeated"), shape of an element, and default values;
+of a feature list, whether it may be missing."""
+
 _Plain: TypeAlias = Callable[[str, Any], Any]
 """Makes a value (of the feature named) one of Python's own plain types."""
 
 _Pieces: TypeAlias = tuple[
-    str, Any, _Memory | None, list[int] | None, _Memory | None, _Memory | None
+    str, Any, _Memory | None, Sequence[int], Sequence[_Memory], _Memory | None
 ]
-"""A column: name, values (int64, float32 or uint8; or an Arrow array, and nothing else), offsets of
-byte strings, shape of a row, row splits, missing rows (uint8)."""
+"""A column: name, values (numbers, or byte strings' bytes; or an Arrow array, and nothing else),
+offsets of byte strings, shape of an element, row splits of each level of lists, outermost first,
+missing rows (uint8)."""
 
 @final
 class Records:
@@ -143,14 +149,18 @@ class Columns:
     def column(
         self, index: int
     ) -> tuple[
-        Literal["int64", "float32", "bytes"],
+        str,
         Buffer,
         Buffer | None,
-        tuple[int, ...] | None,
-        Buffer | None,
+        tuple[int, ...],
+        tuple[Buffer, ...],
         Buffer | None,
     ]:
-        """The pieces of a column: kind, values, offsets, shape of a row, row splits, rows there."""
+        """The pieces of a column.
+
+        NumPy's name of its dtype, or "bytes"; its values; the offsets of byte strings; the shape of
+        an element; the row splits of each level of lists, outermost first; which rows are there.
+        """
     def column_to_arrow(self, index: int) -> tuple[object, object]:
         """A column alone, as a pair of Arrow capsules."""
     def __arrow_c_schema__(self) -> object: ...
@@ -159,10 +169,18 @@ class Columns:
 
 def decode_batch(
     records: Records | Iterable[bytes],
-    spec: tuple[tuple[str, str, list[int] | None, Any], ...] | None,
+    spec: tuple[_Feature, ...] | None,
     names: Sequence[str] | None = None,
 ) -> Columns:
     """Decodes Examples into columns; see `tfrecs.decode_batch`."""
+
+def decode_sequence_batch(
+    records: Records | Iterable[bytes],
+    context: tuple[_Feature, ...] | None,
+    lists: tuple[_Feature, ...] | None,
+    names: Sequence[str] | None = None,
+) -> tuple[Columns, Columns]:
+    """Decodes SequenceExamples into the columns of their contexts and of their feature lists."""
 
 def encode_batch(columns: object) -> Records:
     """Encodes columns as Examples: ours, or those of anything that speaks Arrow."""

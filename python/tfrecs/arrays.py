@@ -17,7 +17,7 @@ IntArray: TypeAlias = npt.NDArray[np.int64]
 
 # A column as the native side takes it: name, values (or an Arrow array, and nothing else), offsets
 # of byte strings, shape of a row, row splits, missing rows.
-Pieces: TypeAlias = tuple[str, Any, IntArray | None, list[int] | None, IntArray | None, Any]
+Pieces: TypeAlias = tuple[str, Any, IntArray | None, list[int], list[IntArray], Any]
 
 
 class BytesArray:
@@ -204,7 +204,7 @@ class BytesArray:
             return self._source
         rows = self.shape[0] if self.shape else 1
         offsets = np.ascontiguousarray(self.offsets)
-        pieces = ("", self.data, offsets, list(self.shape[1:]), None, None)
+        pieces: Pieces = ("", self.data, offsets, list(self.shape[1:]), [], None)
         return _core.Columns.build(rows, [pieces]), 0
 
     def __arrow_c_array__(self, requested_schema: object = None) -> Any:
@@ -383,23 +383,26 @@ Column: TypeAlias = npt.NDArray[Any] | BytesArray | RaggedTensor
 
 def column_of(columns: _core.Columns, index: int) -> Column:
     """Return column `index` as arrays over its own memory."""
-    kind, memory, offsets, shape, splits, present = columns.column(index)
+    dtype, memory, offsets, shape, splits, present = columns.column(index)
     values: Values
     if offsets is None:
-        values = _view(memory, np.int64 if kind == "int64" else np.float32)
+        values = _view(memory, np.dtype(dtype))
     else:
-        values = BytesArray(_view(memory, np.uint8), _view(offsets, np.int64))
-    if splits is not None:
-        missing = None if present is None else _view(present, np.uint8) == 0
-        row_splits = _view(splits, np.int64)
+        values = BytesArray(_view(memory, np.dtype(np.uint8)), _view(offsets, _INT64))
+    if splits:
+        missing = None if present is None else _view(present, np.dtype(np.uint8)) == 0
+        row_splits = _view(splits[0], _INT64)
         return RaggedTensor(values, row_splits, missing, _source=(columns, index))
-    full = (columns.num_rows, *(shape or ()))
+    full = (columns.num_rows, *shape)
     if isinstance(values, BytesArray):
         return BytesArray(values.data, values.offsets, full, _source=(columns, index))
     return values.reshape(full)
 
 
-def _view(memory: _core.Buffer, dtype: type[np.generic]) -> npt.NDArray[Any]:
+_INT64 = np.dtype(np.int64)
+
+
+def _view(memory: _core.Buffer, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
     return np.frombuffer(memoryview(memory), dtype)  # type: ignore[arg-type, unused-ignore]
 
 
@@ -409,5 +412,5 @@ def ragged_pieces(name: str, ragged: RaggedTensor) -> Pieces:
     splits = np.ascontiguousarray(ragged.row_splits)
     if isinstance(ragged.values, BytesArray):
         offsets = np.ascontiguousarray(ragged.values.offsets)
-        return name, ragged.values.data, offsets, None, splits, missing
-    return name, np.ascontiguousarray(ragged.values), None, None, splits, missing
+        return name, ragged.values.data, offsets, [], [splits], missing
+    return name, np.ascontiguousarray(ragged.values), None, [], [splits], missing

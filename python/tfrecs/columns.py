@@ -35,7 +35,7 @@ def pieces_of(name: Any, column: Any) -> tuple[Pieces, int]:
     if isinstance(column, BytesArray | np.ndarray):
         return _array_pieces(name, column)
     if hasattr(column, "__arrow_c_array__") or hasattr(column, "__arrow_c_stream__"):
-        return (name, column, None, None, None, None), len(column)
+        return (name, column, None, [], [], None), len(column)
     if hasattr(column, "__array__") and not isinstance(column, np.generic):
         return pieces_of(name, np.asarray(column))
     if isinstance(column, str | bytes | np.generic) or not isinstance(column, Iterable):
@@ -50,15 +50,15 @@ def _array_pieces(name: str, array: Values) -> tuple[Pieces, int]:
     rows, shape = array.shape[0], [int(size) for size in array.shape[1:]]
     if isinstance(array, BytesArray):
         offsets = np.ascontiguousarray(array.offsets)
-        return (name, array.data, offsets, shape, None, None), rows
+        return (name, array.data, offsets, shape, [], None), rows
     if array.dtype.kind == "O" and array.ndim == 1:
         return pieces_of(name, _column_of_rows(name, array.tolist()))
     missing = _missing_rows(name, array)
     values = _native(name, np.asarray(array))
     if isinstance(values, BytesArray):
         offsets = np.ascontiguousarray(values.offsets)
-        return (name, values.data, offsets, shape, None, missing), rows
-    return (name, values, None, shape, None, missing), rows
+        return (name, values.data, offsets, shape, [], missing), rows
+    return (name, values, None, shape, [], missing), rows
 
 
 def _missing_rows(name: str, array: npt.NDArray[Any]) -> npt.NDArray[np.uint8] | None:

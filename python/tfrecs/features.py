@@ -58,9 +58,9 @@ class VarLenFeature(NamedTuple):
 Feature: TypeAlias = FixedLenFeature | VarLenFeature
 Features: TypeAlias = Mapping[str, Feature]
 
-# What the native decoder takes: name, kind, shape (None: ragged), default values (None: required; a
-# list, or for floats an array, which keeps every bit).
-NativeFeature: TypeAlias = tuple[str, str, list[int] | None, Any]
+# What the native decoder takes: name, dtype, layout, shape of an element, default values (None:
+# required; a list, or for floats an array, which keeps every bit).
+NativeFeature: TypeAlias = tuple[str, str, str, list[int] | None, Any]
 NativeSpec: TypeAlias = tuple[NativeFeature, ...]
 
 _MAX_DIM = 2**31 - 1  # of an Arrow fixed-size list
@@ -93,9 +93,10 @@ def _native_feature(name: Any, feature: Any) -> NativeFeature:
     match feature:
         case FixedLenFeature():
             kind, shape = kind_of(feature.dtype, name), _checked_shape(feature.shape, name)
-            return name, kind, shape, _checked_default(feature.default_value, kind, shape, name)
+            default = _checked_default(feature.default_value, kind, shape, name)
+            return name, kind, "fixed", shape, default
         case VarLenFeature():
-            return name, kind_of(feature.dtype, name), None, None
+            return name, kind_of(feature.dtype, name), "ragged", None, None
     text = f"feature {name!r}: expected FixedLenFeature or VarLenFeature, got {feature!r}"
     raise SpecError(text, feature=name)
 

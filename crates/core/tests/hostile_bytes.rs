@@ -9,7 +9,7 @@ use std::io::Cursor;
 
 use proptest::prelude::*;
 use tfrecs_core::example::encode::FeatureValues;
-use tfrecs_core::example::{ExampleEncoder, FeatureSpec, Kind, Layout, decode, encode_columns};
+use tfrecs_core::example::{DType, ExampleEncoder, FeatureSpec, Layout, decode, encode_columns};
 use tfrecs_core::record::deflate::{Deflater, Flush};
 use tfrecs_core::record::{Compression, DeflateOptions, ReadOptions, RecordReader, frame};
 use tfrecs_core::{Category, Error};
@@ -93,13 +93,13 @@ fn specs() -> [FeatureSpec; 3] {
         default: None,
     };
     [
-        (Kind::Int64, fixed(2)),
-        (Kind::Bytes, Layout::Ragged),
-        (Kind::Float32, Layout::Ragged),
+        (DType::Int64, fixed(2)),
+        (DType::Bytes, Layout::Ragged { shape: vec![] }),
+        (DType::Float32, Layout::Ragged { shape: vec![] }),
     ]
-    .map(|(kind, layout)| FeatureSpec {
+    .map(|(dtype, layout)| FeatureSpec {
         name: "a".to_owned(),
-        kind,
+        dtype,
         layout,
     })
 }

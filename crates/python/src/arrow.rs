@@ -14,7 +14,7 @@ use arrow_array::{
 };
 use arrow_data::ArrayData;
 use arrow_data::transform::MutableArrayData;
-use arrow_schema::{ArrowError, DataType};
+use arrow_schema::{ArrowError, DataType, Field};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
 use tfrecs_core::Error;
@@ -46,6 +46,20 @@ pub fn export_schema<'py>(py: Python<'py>, batch: &RecordBatch) -> PyResult<Boun
 /// An array as a pair of capsules: schema and array.
 pub fn export_array<'py>(py: Python<'py>, data: &ArrayData) -> PyResult<Bound<'py, PyTuple>> {
     let (array, schema) = to_ffi(data).map_err(|error| refused(&error)).or_raise(py)?;
+    let schema = PyCapsule::new_with_value(py, schema, SCHEMA)?;
+    let array = PyCapsule::new_with_value(py, array, ARRAY)?;
+    PyTuple::new(py, [schema, array])
+}
+
+/// A column as a pair of capsules; `field` says what its type alone does not.
+pub fn export_column<'py>(
+    py: Python<'py>,
+    field: &Field,
+    data: &ArrayData,
+) -> PyResult<Bound<'py, PyTuple>> {
+    let schema = FFI_ArrowSchema::try_from(field);
+    let schema = schema.map_err(|error| refused(&error)).or_raise(py)?;
+    let array = FFI_ArrowArray::new(data);
     let schema = PyCapsule::new_with_value(py, schema, SCHEMA)?;
     let array = PyCapsule::new_with_value(py, array, ARRAY)?;
     PyTuple::new(py, [schema, array])

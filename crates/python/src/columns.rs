@@ -4,10 +4,13 @@ use std::ffi::{c_int, c_void};
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Float32Type, Int64Type};
+use arrow_array::types::{
+    Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type,
+    UInt32Type, UInt64Type,
+};
 use arrow_array::{
-    Array, ArrayRef, Float32Array, Int64Array, LargeBinaryArray, LargeListArray, RecordBatch,
-    RecordBatchOptions, StructArray,
+    Array, ArrayRef, ArrowPrimitiveType, LargeBinaryArray, LargeListArray, PrimitiveArray,
+    RecordBatch, RecordBatchOptions, StructArray,
 };
 use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, DataType, Field, Schema};
@@ -16,7 +19,9 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
 use tfrecs_core::Error;
+use tfrecs_core::example::DType;
 use tfrecs_core::example::column::fixed_size_lists;
+use tfrecs_core::example::values::dtype_of;
 
 use crate::arrow;
 use crate::error::{Raise, wrong_type};
@@ -81,9 +86,9 @@ pub struct PyColumns(pub RecordBatch);
 
 #[pymethods]
 impl PyColumns {
-    /// Columns of `rows` rows from pieces, copied: for each a tuple of name, values (int64, float32
-    /// or uint8 buffer), offsets of byte strings or None, shape of a row or None, row splits or None,
-    /// missing rows (uint8 buffer) or None.
+    /// Columns of `rows` rows from pieces, copied: for each a tuple of name, values (a buffer of
+    /// numbers, or of byte strings' bytes), offsets of byte strings or None, shape of an element, row
+    /// splits of each level of lists, outermost first, missing rows (uint8 buffer) or None.
     #[staticmethod]
     fn build(py: Python<'_>, rows: usize, columns: Vec<Pieces<'_>>) -> PyResult<Self> {
         let (mut fields, mut arrays) = (Vec::new(), Vec::new());
@@ -118,26 +123,28 @@ impl PyColumns {
             .collect()
     }
 
-    /// The pieces of column `index`: "int64", "float32" or "bytes"; its values; the offsets of byte
-    /// strings or None; the shape of a row or None; the row splits or None; which rows are there
-    /// (a byte each) or None for all.
+    /// The pieces of column `index`: NumPy's name of its dtype, or "bytes"; its values; the offsets
+    /// of byte strings or None; the shape of an element; the row splits of each level of lists,
+    /// outermost first; which rows are there (a byte each) or None for all.
     fn column<'py>(&self, py: Python<'py>, index: usize) -> PyResult<Bound<'py, PyTuple>> {
-        let Some(array) = self.0.columns().get(index) else {
+        let (Some(array), Some(field)) = (
+            self.0.columns().get(index),
+            self.0.schema_ref().fields().get(index),
+        ) else {
             return Err(wrong_type("no such column"));
         };
         let present = array.logical_nulls().map(|nulls| {
             let bytes: Vec<u8> = nulls.iter().map(u8::from).collect();
             PyBuffer::structure(Buffer::from_vec(bytes))
         });
-        let (leaf, shape, splits) = take_apart(array);
-        let (kind, values, offsets) = memory_of(leaf);
-        let shape = shape.map(|shape| PyTuple::new(py, shape)).transpose()?;
+        let parts = Parts::of(field, array);
+        let (dtype, values, offsets) = memory_of(parts.field, parts.values);
         (
-            kind,
+            dtype,
             PyBuffer::values(values),
             offsets.map(PyBuffer::structure),
-            shape,
-            splits.map(PyBuffer::structure),
+            PyTuple::new(py, parts.shape)?,
+            PyTuple::new(py, parts.splits.into_iter().map(PyBuffer::structure))?,
             present,
         )
             .into_pyobject(py)
@@ -145,9 +152,12 @@ impl PyColumns {
 
     /// Column `index` alone, as a pair of Arrow capsules.
     fn column_to_arrow<'py>(&self, py: Python<'py>, index: usize) -> PyResult<Bound<'py, PyTuple>> {
-        match self.0.columns().get(index) {
-            Some(array) => arrow::export_array(py, &array.to_data()),
-            None => Err(wrong_type("no such column")),
+        match (
+            self.0.columns().get(index),
+            self.0.schema_ref().fields().get(index),
+        ) {
+            (Some(array), Some(field)) => arrow::export_column(py, field, &array.to_data()),
+            _ => Err(wrong_type("no such column")),
         }
     }
 
@@ -176,38 +186,63 @@ impl PyColumns {
     }
 }
 
-/// The values below the lists of a column; the shape of a row, or where the rows end.
-fn take_apart(array: &ArrayRef) -> (&dyn Array, Option<Vec<i32>>, Option<Buffer>) {
-    if let Some(lists) = array.as_list_opt::<i64>() {
-        let splits = lists.offsets().inner().inner().clone();
-        return (lists.values().as_ref(), None, Some(splits));
-    }
-    if matches!(array.data_type(), DataType::Null) {
-        let splits = Buffer::from_vec(vec![0i64; array.len() + 1]);
-        return (array.as_ref(), None, Some(splits));
-    }
-    let mut shape = Vec::new();
-    let mut leaf: &dyn Array = array.as_ref();
-    while let Some(lists) = leaf.as_fixed_size_list_opt() {
-        shape.push(lists.value_length());
-        leaf = lists.values().as_ref();
-    }
-    (leaf, Some(shape), None)
+/// A column taken apart: the values below all lists, and where the lists begin and end.
+struct Parts<'a> {
+    field: &'a Field,
+    values: &'a dyn Array,
+    shape: Vec<i32>,
+    splits: Vec<Buffer>,
 }
 
-/// The memory of an array of scalars: kind, values, offsets.
-fn memory_of(leaf: &dyn Array) -> (&'static str, Buffer, Option<Buffer>) {
-    if let Some(values) = leaf.as_primitive_opt::<Int64Type>() {
-        return ("int64", values.values().inner().clone(), None);
+impl<'a> Parts<'a> {
+    fn of(field: &'a Field, array: &'a dyn Array) -> Self {
+        let (mut shape, mut splits) = (Vec::new(), Vec::new());
+        let (mut field, mut values) = (field, array);
+        loop {
+            match field.data_type() {
+                DataType::LargeList(item) => {
+                    let lists = values.as_list::<i64>();
+                    splits.push(lists.offsets().inner().inner().clone());
+                    (field, values) = (item, lists.values().as_ref());
+                }
+                DataType::FixedSizeList(item, size) => {
+                    shape.push(*size);
+                    (field, values) = (item, values.as_fixed_size_list().values().as_ref());
+                }
+                DataType::Null => {
+                    splits.push(Buffer::from_vec(vec![0i64; values.len() + 1]));
+                    break;
+                }
+                _ => break,
+            }
+        }
+        Self {
+            field,
+            values,
+            shape,
+            splits,
+        }
     }
-    if let Some(values) = leaf.as_primitive_opt::<Float32Type>() {
-        return ("float32", values.values().inner().clone(), None);
-    }
+}
+
+/// The memory of an array of scalars: dtype, values, offsets.
+fn memory_of(field: &Field, leaf: &dyn Array) -> (&'static str, Buffer, Option<Buffer>) {
+    let Some(dtype) = dtype_of(field) else {
+        return (
+            DType::Float32.name(),
+            Buffer::from_vec(Vec::<f32>::new()),
+            None,
+        );
+    };
     if let Some(values) = leaf.as_binary_opt::<i64>() {
         let offsets = values.offsets().inner().inner().clone();
-        return ("bytes", values.values().clone(), Some(offsets));
+        return (dtype.name(), values.values().clone(), Some(offsets));
     }
-    ("float32", Buffer::from_vec(Vec::<f32>::new()), None)
+    let data = leaf.to_data();
+    let values = data.buffers().first().cloned().unwrap_or_default();
+    let width = data.data_type().primitive_width().unwrap_or(2);
+    let values = values.slice_with_length(data.offset() * width, data.len() * width);
+    (dtype.name(), values, None)
 }
 
 /// A column as Python hands it in; see [`PyColumns::build`].
@@ -216,8 +251,8 @@ struct Pieces<'py>(
     String,
     Bound<'py, PyAny>,
     Option<Bound<'py, PyAny>>,
-    Option<Vec<usize>>,
-    Option<Bound<'py, PyAny>>,
+    Vec<usize>,
+    Vec<Bound<'py, PyAny>>,
     Option<Bound<'py, PyAny>>,
 );
 
@@ -228,7 +263,10 @@ impl Pieces<'_> {
             return Ok(array);
         }
         let values = read_values(py, &values, offsets.as_ref())?;
-        let splits = splits.map(|splits| copy::<i64>(py, &splits)).transpose()?;
+        let splits = splits
+            .iter()
+            .map(|splits| copy::<i64>(py, splits))
+            .collect::<PyResult<Vec<_>>>()?;
         let missing = missing
             .map(|missing| copy::<u8>(py, &missing))
             .transpose()?;
@@ -258,37 +296,71 @@ fn read_values(
         let offsets = OffsetBuffer::new(ScalarBuffer::from(offsets));
         return Ok(LargeBinaryArray::try_new(offsets, data, None).map(|a| Arc::new(a) as ArrayRef));
     }
-    if let Ok(values) = copy::<i64>(py, values) {
-        return Ok(Ok(Arc::new(Int64Array::from(values))));
-    }
-    Ok(Ok(Arc::new(Float32Array::from(copy::<f32>(py, values)?))))
+    let readers = [
+        primitive::<Int64Type>,
+        primitive::<Float32Type>,
+        primitive::<Float64Type>,
+        primitive::<Int32Type>,
+        primitive::<Int16Type>,
+        primitive::<Int8Type>,
+        primitive::<UInt64Type>,
+        primitive::<UInt32Type>,
+        primitive::<UInt16Type>,
+        primitive::<UInt8Type>,
+    ];
+    let found = readers.iter().find_map(|read| read(py, values));
+    found
+        .map(Ok)
+        .ok_or_else(|| wrong_type("values of a type that no column has"))
 }
 
-/// The values as rows: between `splits`, or of the same shape each.
+/// The values, if they are of this type.
+fn primitive<T: ArrowPrimitiveType<Native: Element>>(
+    py: Python<'_>,
+    values: &Bound<'_, PyAny>,
+) -> Option<ArrayRef> {
+    let values = copy::<T::Native>(py, values).ok()?;
+    Some(Arc::new(PrimitiveArray::<T>::new(values.into(), None)))
+}
+
+/// The values as rows: of the same shape each, then between the splits of each level.
 fn lists(
     values: ArrayRef,
-    shape: Option<Vec<usize>>,
-    splits: Option<Vec<i64>>,
+    mut shape: Vec<usize>,
+    splits: Vec<Vec<i64>>,
     nulls: Option<NullBuffer>,
     rows: usize,
 ) -> Result<ArrayRef, ArrowError> {
-    let item = Arc::new(Field::new("item", values.data_type().clone(), true));
-    if let Some(splits) = splits {
+    let item = Field::new("item", values.data_type().clone(), false);
+    let Some(innermost) = splits.last() else {
+        if shape.is_empty() && nulls.is_some() {
+            shape.push(1); // a list around each value can be missing
+        }
+        let (_, array) = fixed_size_lists(item, values, &shape, rows, nulls.as_ref())?;
+        return Ok(array);
+    };
+    let elements = innermost
+        .last()
+        .map_or(0, |&end| usize::try_from(end).unwrap_or(0));
+    let elements = if shape.is_empty() {
+        values.len()
+    } else {
+        elements
+    };
+    let (mut item, mut array) = fixed_size_lists(item, values, &shape, elements, None)?;
+    for (level, splits) in splits.into_iter().enumerate().rev() {
+        let nulls = nulls.clone().filter(|_| level == 0);
         if !splits.is_sorted() || splits.first().is_none_or(|&first| first < 0) {
             return Err(ArrowError::InvalidArgumentError(
                 "row_splits must not descend".into(),
             ));
         }
         let splits = OffsetBuffer::new(ScalarBuffer::from(splits));
-        return Ok(Arc::new(LargeListArray::try_new(
-            item, splits, values, nulls,
-        )?));
+        let lists = LargeListArray::try_new(Arc::new(item), splits, array, nulls)?;
+        item = Field::new("item", lists.data_type().clone(), false);
+        array = Arc::new(lists);
     }
-    let mut shape = shape.unwrap_or_default();
-    if shape.is_empty() && nulls.is_some() {
-        shape.push(1); // a list around each value can be missing
-    }
-    fixed_size_lists(values, &shape, rows, nulls.as_ref())
+    Ok(array)
 }
 
 fn inconsistent(error: &ArrowError) -> Error {

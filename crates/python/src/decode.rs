@@ -4,16 +4,20 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use tfrecs_core::Error;
 use tfrecs_core::example::decode::RecordError;
-use tfrecs_core::example::{Default, FeatureSpec, Kind, Layout, decode};
+use tfrecs_core::example::{
+    DType, Default, FeatureSpec, Kind, Layout, ListSpec, decode, decode_sequences,
+};
 
 use crate::columns::{PyColumns, copy};
-use crate::error::raise;
+use crate::error::{raise, wrong_type};
 use crate::records::Input;
 
-/// A feature to parse as Python hands it in: name, "int64" / "float32" / "bytes", shape (None:
-/// ragged), default values (None: required).
+/// A feature to parse as Python hands it in: name; NumPy's name of the dtype, or "bytes"; "fixed"
+/// or a layout of lists; shape of an element; default values (None: required), or, of a feature
+/// list, whether it may be missing.
 #[derive(FromPyObject)]
 struct SpecPieces<'py>(
+    String,
     String,
     String,
     Option<Vec<usize>>,
@@ -21,23 +25,57 @@ struct SpecPieces<'py>(
 );
 
 impl SpecPieces<'_> {
-    fn assemble(self) -> PyResult<FeatureSpec> {
-        let Self(name, kind, shape, default) = self;
-        let kind = match kind.as_str() {
-            "bytes" => Kind::Bytes,
-            "float32" => Kind::Float32,
-            _ => Kind::Int64,
+    fn dtype(&self) -> PyResult<DType> {
+        DType::of_name(&self.1).ok_or_else(|| wrong_type("no such dtype"))
+    }
+
+    /// A feature of an Example or of a context.
+    fn feature(self) -> PyResult<FeatureSpec> {
+        let dtype = self.dtype()?;
+        let Self(name, _, layout, shape, default) = self;
+        let shape = shape.unwrap_or_default();
+        let layout = if layout == "fixed" {
+            let default = default
+                .map(|values| default_of(dtype.kind(), &values))
+                .transpose()?;
+            Layout::Fixed { shape, default }
+        } else {
+            Layout::Ragged { shape }
         };
-        let layout = match shape {
-            None => Layout::Ragged,
-            Some(shape) => {
-                let default = default
-                    .map(|values| default_of(kind, &values))
-                    .transpose()?;
-                Layout::Fixed { shape, default }
+        Ok(FeatureSpec {
+            name,
+            dtype,
+            layout,
+        })
+    }
+
+    /// A feature list: the elements of "repeated" are its steps.
+    fn list(self) -> PyResult<ListSpec> {
+        let dtype = self.dtype()?;
+        let Self(name, _, layout, shape, allow_missing) = self;
+        let shape = shape.unwrap_or_default();
+        let is_repeated = layout == "repeated";
+        let layout = if is_repeated {
+            Layout::Fixed {
+                shape,
+                default: None,
             }
+        } else {
+            Layout::Ragged { shape }
         };
-        Ok(FeatureSpec { name, kind, layout })
+        let allow_missing = match allow_missing {
+            Some(allow_missing) if is_repeated => allow_missing.is_truthy()?,
+            _ => true,
+        };
+        let step = FeatureSpec {
+            name,
+            dtype,
+            layout,
+        };
+        Ok(ListSpec {
+            step,
+            allow_missing,
+        })
     }
 }
 
@@ -49,6 +87,15 @@ fn default_of(kind: Kind, values: &Bound<'_, PyAny>) -> PyResult<Default> {
     })
 }
 
+/// Each of the pieces of a spec put together.
+fn assemble<'py, T>(
+    spec: Option<Bound<'py, PyTuple>>,
+    one: impl Fn(SpecPieces<'py>) -> PyResult<T>,
+) -> PyResult<Option<Vec<T>>> {
+    spec.map(|spec| spec.iter().map(|feature| one(feature.extract()?)).collect())
+        .transpose()
+}
+
 /// Decodes Examples into columns; see `tfrecs.decode_batch`.
 #[pyfunction]
 #[pyo3(signature = (records, spec, names=None))]
@@ -58,13 +105,7 @@ pub fn decode_batch(
     names: Option<Vec<String>>,
 ) -> PyResult<PyColumns> {
     let py = records.py();
-    let spec: Option<Vec<FeatureSpec>> = spec
-        .map(|spec| {
-            spec.iter()
-                .map(|f| f.extract::<SpecPieces<'_>>()?.assemble())
-                .collect()
-        })
-        .transpose()?;
+    let spec = assemble(spec, SpecPieces::feature)?;
     let records = Input::of(records)?;
     let decoded = py.detach(|| match &records {
         Input::Records(records) => decode(records.iter(), spec.as_deref()),
@@ -72,6 +113,32 @@ pub fn decode_batch(
     });
     decoded
         .map(PyColumns)
+        .map_err(|error| raise(py, &locate(&records, names.as_deref(), error)))
+}
+
+/// Decodes `SequenceExample`s into the columns of their contexts and those of their feature lists;
+/// see `tfrecs.decode_sequence_batch`.
+#[pyfunction]
+#[pyo3(signature = (records, context, lists, names=None))]
+pub fn decode_sequence_batch(
+    records: &Bound<'_, PyAny>,
+    context: Option<Bound<'_, PyTuple>>,
+    lists: Option<Bound<'_, PyTuple>>,
+    names: Option<Vec<String>>,
+) -> PyResult<(PyColumns, PyColumns)> {
+    let py = records.py();
+    let context = assemble(context, SpecPieces::feature)?;
+    let lists = assemble(lists, SpecPieces::list)?;
+    let (context, lists) = (context.as_deref(), lists.as_deref());
+    let records = Input::of(records)?;
+    let decoded = py.detach(|| match &records {
+        Input::Records(records) => decode_sequences(records.iter(), context, lists),
+        Input::Bytes(records) => {
+            decode_sequences(records.iter().map(AsRef::as_ref), context, lists)
+        }
+    });
+    decoded
+        .map(|(context, lists)| (PyColumns(context), PyColumns(lists)))
         .map_err(|error| raise(py, &locate(&records, names.as_deref(), error)))
 }
 

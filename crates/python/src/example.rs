@@ -94,12 +94,14 @@ fn values_of<'py>(py: Python<'py>, feature: &[u8]) -> Result<Bound<'py, PyList>,
         }
         Some((Kind::Float32, list)) => {
             let mut values = Vec::new();
-            message::push_floats(&list, &mut values)?;
+            message::for_each_floats(&list, |floats| {
+                values.extend(floats.iter().map(|bytes| f32::from_le_bytes(*bytes)));
+            })?;
             PyList::new(py, values).map_err(Failure::Python)?
         }
         Some((Kind::Int64, list)) => {
             let mut values = Vec::new();
-            message::push_int64s(&list, &mut values)?;
+            message::for_each_int64(&list, |value| values.push(value))?;
             PyList::new(py, values).map_err(Failure::Python)?
         }
     };

@@ -29,7 +29,7 @@ mod _core {
     #[pymodule_export]
     use crate::columns::{PyBuffer, PyColumns};
     #[pymodule_export]
-    use crate::decode::decode_batch;
+    use crate::decode::{decode_batch, decode_sequence_batch};
     #[pymodule_export]
     use crate::encode::encode_batch;
     #[pymodule_export]

@@ -2,142 +2,15 @@
 
 use std::sync::Arc;
 
-use arrow_array::{
-    ArrayRef, FixedSizeListArray, Float32Array, Int64Array, LargeBinaryArray, LargeListArray,
-    NullArray,
-};
-use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
+use arrow_array::{Array, ArrayRef, FixedSizeListArray, LargeListArray, NullArray};
+use arrow_buffer::{BooleanBuffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, DataType, Field};
 
 use super::message::{self, Feature};
-use super::spec::{Default, FeatureSpec, Kind, Layout};
+use super::spec::{DType, FeatureSpec, Kind, Layout, elements_of};
+use super::values::{Misfit, Values, as_offset};
 use super::wire::WireError;
 use crate::error::{Error, Result};
-
-/// The values of all rows so far, one behind the other.
-enum Values {
-    /// No row has had a value yet, and nobody said of which kind they are.
-    Unknown,
-    /// Byte strings: their bytes, and where each ends (with a leading 0).
-    Bytes(Vec<u8>, Vec<i64>),
-    Float32(Vec<f32>),
-    Int64(Vec<i64>),
-}
-
-impl Values {
-    fn new(kind: Kind) -> Self {
-        match kind {
-            Kind::Bytes => Self::Bytes(Vec::new(), vec![0]),
-            Kind::Float32 => Self::Float32(Vec::new()),
-            Kind::Int64 => Self::Int64(Vec::new()),
-        }
-    }
-
-    fn kind(&self) -> Option<Kind> {
-        match self {
-            Self::Unknown => None,
-            Self::Bytes(..) => Some(Kind::Bytes),
-            Self::Float32(_) => Some(Kind::Float32),
-            Self::Int64(_) => Some(Kind::Int64),
-        }
-    }
-
-    #[inline]
-    fn len(&self) -> usize {
-        match self {
-            Self::Unknown => 0,
-            Self::Bytes(_, ends) => ends.len() - 1,
-            Self::Float32(values) => values.len(),
-            Self::Int64(values) => values.len(),
-        }
-    }
-
-    fn truncate(&mut self, len: usize) {
-        match self {
-            Self::Unknown => {}
-            Self::Bytes(data, ends) => {
-                ends.truncate(len + 1);
-                data.truncate(
-                    ends.last()
-                        .map_or(0, |&end| usize::try_from(end).unwrap_or(0)),
-                );
-            }
-            Self::Float32(values) => values.truncate(len),
-            Self::Int64(values) => values.truncate(len),
-        }
-    }
-
-    /// Makes room for `times` what there is, but for no more than `limit` values or bytes: a first
-    /// row says much about the others, and nothing that could be believed blindly.
-    #[cold]
-    fn reserve_likewise(&mut self, times: usize, limit: usize) {
-        if let Self::Bytes(data, _) = self {
-            data.reserve(data.len().saturating_mul(times).min(limit));
-        }
-        self.reserve(self.len().saturating_mul(times).min(limit));
-    }
-
-    fn reserve(&mut self, values: usize) {
-        match self {
-            Self::Unknown => {}
-            Self::Bytes(_, ends) => ends.reserve(values),
-            Self::Float32(all) => all.reserve(values),
-            Self::Int64(all) => all.reserve(values),
-        }
-    }
-
-    /// Appends the values of a list in a record.
-    #[inline]
-    fn push_list(&mut self, list: &[u8]) -> Result<(), WireError> {
-        match self {
-            Self::Unknown => Ok(()),
-            Self::Bytes(data, ends) => {
-                let mut push = |value: &[u8]| {
-                    data.extend_from_slice(value);
-                    ends.push(as_offset(data.len()));
-                };
-                match message::only_bytes(list) {
-                    Some(value) => push(value),
-                    None => message::for_each_bytes(list, push)?,
-                }
-                Ok(())
-            }
-            Self::Float32(values) => message::push_floats(list, values),
-            Self::Int64(values) => message::push_int64s(list, values),
-        }
-    }
-
-    fn push_default(&mut self, default: &Default) {
-        match (self, default) {
-            (Self::Bytes(data, ends), Default::Bytes(defaults)) => {
-                for value in defaults {
-                    data.extend_from_slice(value);
-                    ends.push(as_offset(data.len()));
-                }
-            }
-            (Self::Float32(values), Default::Float32(defaults)) => values.extend(defaults),
-            (Self::Int64(values), Default::Int64(defaults)) => values.extend(defaults),
-            // Whoever makes a spec gives the default its kind.
-            _ => {}
-        }
-    }
-
-    fn into_array(self) -> Result<ArrayRef, ArrowError> {
-        Ok(match self {
-            Self::Unknown => Arc::new(NullArray::new(0)),
-            Self::Bytes(data, ends) => {
-                let offsets = OffsetBuffer::new(ScalarBuffer::from(ends));
-                Arc::new(LargeBinaryArray::try_new(
-                    offsets,
-                    Buffer::from_vec(data),
-                    None,
-                )?)
-            }
-            Self::Float32(values) => Arc::new(Float32Array::new(values.into(), None)),
-            Self::Int64(values) => Arc::new(Int64Array::new(values.into(), None)),
-        })
-    }
-}
 
 /// What keeps the current row from having values, but a later entry of the same name may mend.
 #[derive(Clone, Copy)]
@@ -146,6 +19,20 @@ enum Trouble {
     WrongKind(Kind),
     /// So many values.
     WrongCount(usize),
+    /// A value that the column's type cannot hold.
+    Misfit(Misfit),
+}
+
+/// Where the features of a column stand, which decides what a Feature without any list means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// In an Example: it is missing.
+    Example,
+    /// In the context of a `SequenceExample`: it is missing, but has no values where they are
+    /// counted.
+    Context,
+    /// A step of a feature list: it is there, and has no values.
+    Step,
 }
 
 /// A column that is being filled.
@@ -155,13 +42,11 @@ enum Trouble {
 /// same name replaces an earlier one, and its faults with it.
 pub struct ColumnBuilder {
     values: Values,
-    /// Elements a row, where that is fixed.
-    elements: Option<usize>,
+    /// Values an element: all of a row, where that is fixed, or of one of its elements.
+    each: usize,
     /// How many rows are written.
     rows: usize,
-    /// Where the last row written begins among the values.
-    row_start: usize,
-    /// Where each row ends among the values (with a leading 0), where that is not fixed.
+    /// Where each row ends, in elements (with a leading 0), where that is not fixed.
     row_splits: Vec<i64>,
     /// Which rows have the feature, where it may be missing.
     present: Vec<bool>,
@@ -170,6 +55,7 @@ pub struct ColumnBuilder {
     expected: (usize, usize),
     /// The row from which the kind was learned, if it was not given.
     learned_in: Option<usize>,
+    place: Place,
     layout: Layout,
     name: String,
 }
@@ -177,52 +63,55 @@ pub struct ColumnBuilder {
 impl ColumnBuilder {
     /// A column for a feature that was asked for, with room for `rows` rows from `bytes` of input.
     #[must_use]
-    pub fn new(spec: &FeatureSpec, rows: usize, bytes: usize) -> Self {
-        let mut column = Self::with(
-            spec.name.clone(),
-            spec.layout.clone(),
-            Values::new(spec.kind),
-        );
+    pub fn new(spec: &FeatureSpec, place: Place, rows: usize, bytes: usize) -> Self {
+        let values = Values::new(spec.dtype);
+        let mut column = Self::with(spec.name.clone(), spec.layout.clone(), place, values);
         column.expected = (rows, bytes);
-        match &spec.layout {
-            Layout::Fixed { shape, .. } => {
-                let elements = shape
-                    .iter()
-                    .fold(1usize, |all, &size| all.saturating_mul(size));
-                column.elements = Some(elements);
-            }
-            Layout::Ragged => {
-                column.row_splits.reserve(rows);
-                column.present.reserve(rows);
-            }
+        if !column.is_fixed() {
+            column.row_splits.reserve(rows);
+            column.present.reserve(rows);
         }
         column
     }
 
     /// A column for a feature that turned up in row `row`.
     #[must_use]
-    pub fn found(name: &str, row: usize) -> Self {
-        let mut column = Self::with(name.to_owned(), Layout::Ragged, Values::Unknown);
+    pub fn found(name: &str, place: Place, row: usize) -> Self {
+        let layout = Layout::Ragged { shape: Vec::new() };
+        let mut column = Self::with(name.to_owned(), layout, place, Values::Unknown);
         column.row_splits.resize(row + 1, 0);
         column.present.resize(row, false);
         column.rows = row;
         column
     }
 
-    fn with(name: String, layout: Layout, values: Values) -> Self {
+    fn with(name: String, layout: Layout, place: Place, values: Values) -> Self {
+        let (Layout::Fixed { shape, .. } | Layout::Ragged { shape }) = &layout;
         Self {
             values,
-            elements: None,
+            each: elements_of(shape),
             rows: 0,
-            row_start: 0,
             row_splits: vec![0],
             present: Vec::new(),
             trouble: None,
             expected: (0, 0),
             learned_in: None,
+            place,
             layout,
             name,
         }
+    }
+
+    /// The feature's name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// How many rows are written.
+    #[must_use]
+    pub fn rows(&self) -> usize {
+        self.rows
     }
 
     /// Whether row `row` is written.
@@ -232,6 +121,11 @@ impl ColumnBuilder {
         self.rows > row
     }
 
+    #[inline]
+    fn is_fixed(&self) -> bool {
+        matches!(self.layout, Layout::Fixed { .. })
+    }
+
     /// Takes the feature of row `row`; of several, the last one counts.
     ///
     /// # Errors
@@ -239,7 +133,7 @@ impl ColumnBuilder {
     #[inline]
     pub fn set(&mut self, row: usize, feature: &[u8]) -> Result<()> {
         if self.has_row(row) || self.trouble.is_some() {
-            self.forget_row(row);
+            self.truncate(row);
         }
         match self.read(row, feature) {
             Ok(()) => Ok(()),
@@ -253,7 +147,12 @@ impl ColumnBuilder {
             return self.read_list(row, kind, list);
         }
         match Feature::parse(feature)?.list {
-            None => Ok(()),
+            None => {
+                if self.is_fixed() && self.place != Place::Example {
+                    self.trouble = Some(Trouble::WrongCount(0));
+                }
+                Ok(())
+            }
             Some((kind, list)) => self.read_list(row, kind, &list),
         }
     }
@@ -261,54 +160,67 @@ impl ColumnBuilder {
     #[inline]
     fn read_list(&mut self, row: usize, kind: Kind, list: &[u8]) -> Result<(), WireError> {
         if matches!(self.values, Values::Unknown) {
-            self.values = Values::new(kind);
+            self.values = Values::new(kind.into());
             self.learned_in = Some(row);
         }
         if self.values.kind() != Some(kind) {
             self.trouble = Some(Trouble::WrongKind(kind));
             return Ok(());
         }
-        self.row_start = self.values.len();
-        self.values.push_list(list)?;
-        match self.elements {
-            Some(elements) => {
-                let found = self.values.len() - self.row_start;
-                if found != elements {
-                    self.trouble = Some(Trouble::WrongCount(found));
-                    self.values.truncate(self.row_start);
-                    return Ok(());
-                }
-            }
-            None => self.end_ragged_row(true),
+        let start = self.values.len();
+        let misfit = self.values.push_list(list)?;
+        let found = self.values.len() - start;
+        let fits = if self.is_fixed() {
+            found == self.each
+        } else {
+            self.each == 1 || found.checked_rem(self.each) == Some(0)
+        };
+        if misfit.is_some() || !fits {
+            self.trouble = Some(misfit.map_or(Trouble::WrongCount(found), Trouble::Misfit));
+            self.values.truncate(start);
+            return Ok(());
         }
         if self.rows == 0 {
-            self.values
-                .reserve_likewise(self.expected.0, self.expected.1);
+            let (rows, bytes) = self.expected;
+            self.values.reserve_likewise(rows, bytes);
         }
-        self.rows += 1;
+        self.end_row(true);
         Ok(())
     }
 
     #[inline]
-    fn end_ragged_row(&mut self, present: bool) {
-        self.row_splits.push(as_offset(self.values.len()));
-        self.present.push(present);
+    fn end_row(&mut self, present: bool) {
+        self.rows += 1;
+        if !self.is_fixed() {
+            let end = if self.each == 1 {
+                self.values.len()
+            } else {
+                self.values.len() / self.each.max(1)
+            };
+            self.row_splits.push(as_offset(end));
+            self.present.push(present);
+        }
     }
 
-    /// Takes back what an earlier entry of the same name has left.
+    /// Takes rows back: there are only the first `rows` again.
     #[cold]
-    fn forget_row(&mut self, row: usize) {
+    pub fn truncate(&mut self, rows: usize) {
         self.trouble = None;
-        if self.has_row(row) {
-            self.rows = row;
-            self.values.truncate(self.row_start);
-            if self.elements.is_none() {
-                self.row_splits.pop();
-                self.present.pop();
-            }
+        if self.rows > rows {
+            self.rows = rows;
+            let elements = if self.is_fixed() {
+                rows
+            } else {
+                self.row_splits.truncate(rows + 1);
+                self.present.truncate(rows);
+                let end = self.row_splits.last().copied().unwrap_or(0);
+                usize::try_from(end).unwrap_or(0)
+            };
+            self.values.truncate(elements * self.each);
         }
-        if self.learned_in == Some(row) {
+        if self.learned_in.is_some_and(|row| row >= rows) {
             self.values = Values::Unknown;
+            self.learned_in = None;
         }
     }
 
@@ -320,61 +232,66 @@ impl ColumnBuilder {
         if self.has_row(row) {
             return Ok(());
         }
-        match (&self.layout, self.trouble) {
-            (_, Some(Trouble::WrongKind(kind))) => return Err(self.wrong_kind(kind)),
-            (_, Some(Trouble::WrongCount(found))) => return Err(self.wrong_count(found)),
-            (
-                Layout::Fixed {
-                    default: Some(default),
-                    ..
-                },
-                None,
-            ) => {
-                self.values.push_default(default);
-            }
-            (Layout::Fixed { default: None, .. }, None) => return Err(self.missing()),
-            (Layout::Ragged, None) => self.end_ragged_row(false),
+        if let Some(fault) = self.fault() {
+            return Err(Error::content(fault).at_feature(&self.name));
         }
-        self.rows += 1;
+        if let Layout::Fixed {
+            default: Some(default),
+            ..
+        } = &self.layout
+        {
+            self.values.push_default(default);
+        }
+        self.end_row(self.place == Place::Step);
         Ok(())
     }
 
+    /// What is wrong with the row that is not written yet.
+    #[must_use]
     #[cold]
-    fn missing(&self) -> Error {
-        let dtype = self.values.kind().map_or("", Kind::dtype);
-        self.fault(format!(
-            "(data type: {dtype}) is required but could not be found"
-        ))
+    pub fn fault(&self) -> Option<String> {
+        match (&self.layout, self.trouble) {
+            (_, Some(Trouble::WrongKind(kind))) => Some(self.wrong_kind(kind)),
+            (_, Some(Trouble::WrongCount(found))) => Some(self.wrong_count(found)),
+            (_, Some(Trouble::Misfit(value))) => {
+                let dtype = self.values.dtype().map_or("", DType::name);
+                Some(format!("{value} does not fit {dtype}"))
+            }
+            (Layout::Fixed { default: None, .. }, None) => {
+                let dtype = self.values.kind().map_or("", Kind::dtype);
+                Some(format!(
+                    "(data type: {dtype}) is required but could not be found"
+                ))
+            }
+            (_, None) => None,
+        }
     }
 
-    #[cold]
-    fn wrong_kind(&self, found: Kind) -> Error {
+    fn wrong_kind(&self, found: Kind) -> String {
         let (found, expected) = (found.dtype(), self.values.kind().map_or("", Kind::dtype));
-        self.fault(match self.layout {
-            Layout::Fixed { .. } => {
-                format!("Data types don't match. Data type: {found} but expected type: {expected}")
-            }
-            Layout::Ragged => {
-                format!("Data types don't match. Expected type: {expected}, Actual type: {found}")
-            }
-        })
+        if self.is_fixed() {
+            format!("Data types don't match. Data type: {found} but expected type: {expected}")
+        } else {
+            format!("Data types don't match. Expected type: {expected}, Actual type: {found}")
+        }
     }
 
-    #[cold]
-    fn wrong_count(&self, size: usize) -> Error {
+    fn wrong_count(&self, size: usize) -> String {
         let noun = self.values.kind().map_or("", Kind::noun);
-        let Layout::Fixed { shape, .. } = &self.layout else {
-            return self.fault(String::new());
-        };
+        let (Layout::Fixed { shape, .. } | Layout::Ragged { shape }) = &self.layout;
         let shape: Vec<String> = shape.iter().map(usize::to_string).collect();
-        self.fault(format!(
-            "Number of {noun} values != expected.  Values size: {size} but output shape: [{}]",
-            shape.join(",")
-        ))
-    }
-
-    fn fault(&self, text: String) -> Error {
-        Error::content(text).at_feature(&self.name)
+        let shape = shape.join(",");
+        if self.is_fixed() {
+            format!(
+                "Number of {noun} values != expected.  Values size: {size} but output shape: \
+                 [{shape}]"
+            )
+        } else {
+            format!(
+                "Number of {noun} values is not a multiple of stride length. Saw {size} values but \
+                 output shape is: [?,{shape}]"
+            )
+        }
     }
 
     /// The finished column of `rows` rows.
@@ -382,56 +299,62 @@ impl ColumnBuilder {
     /// # Errors
     /// None that the builder's own rules allow; Arrow checks them once more.
     pub fn finish(self, rows: usize) -> Result<(Field, ArrayRef), ArrowError> {
-        let name = self.name;
-        let (array, nullable): (ArrayRef, bool) = match (self.layout, self.values) {
-            (Layout::Fixed { shape, .. }, values) => (
-                fixed_size_lists(values.into_array()?, &shape, rows, None)?,
-                false,
-            ),
-            (Layout::Ragged, Values::Unknown) => (Arc::new(NullArray::new(rows)), true),
-            (Layout::Ragged, values) => {
-                let values = values.into_array()?;
-                let present = BooleanBuffer::from(self.present);
-                let nulls = Some(NullBuffer::new(present)).filter(|nulls| nulls.null_count() > 0);
-                let item = Arc::new(Field::new("item", values.data_type().clone(), false));
-                let splits = OffsetBuffer::new(ScalarBuffer::from(self.row_splits));
-                (
-                    Arc::new(LargeListArray::try_new(item, splits, values, nulls)?),
-                    true,
-                )
+        if matches!(self.values, Values::Unknown) {
+            return Ok((
+                Field::new(self.name, DataType::Null, true),
+                Arc::new(NullArray::new(rows)),
+            ));
+        }
+        let (item, values) = self.values.into_array()?;
+        match self.layout {
+            Layout::Fixed { shape, .. } => {
+                let (field, array) = fixed_size_lists(item, values, &shape, rows, None)?;
+                Ok((field.with_name(self.name), array))
             }
-        };
-        Ok((Field::new(name, array.data_type().clone(), nullable), array))
+            Layout::Ragged { shape } => {
+                let elements = self.row_splits.last().copied().unwrap_or(0);
+                let elements = usize::try_from(elements).unwrap_or(0);
+                let (item, values) = fixed_size_lists(item, values, &shape, elements, None)?;
+                let splits = OffsetBuffer::new(ScalarBuffer::from(self.row_splits));
+                let nulls = nulls_of(self.present);
+                let lists = LargeListArray::try_new(Arc::new(item), splits, values, nulls)?;
+                let field = Field::new(self.name, lists.data_type().clone(), true);
+                Ok((field, Arc::new(lists)))
+            }
+        }
     }
 }
 
-/// A length in memory is at most `isize::MAX`.
-#[inline]
-fn as_offset(length: usize) -> i64 {
-    length.cast_signed() as i64
+/// Which rows are null, if any.
+#[must_use]
+pub fn nulls_of(present: Vec<bool>) -> Option<NullBuffer> {
+    let nulls = NullBuffer::new(BooleanBuffer::from(present));
+    Some(nulls).filter(|nulls| nulls.null_count() > 0)
 }
 
-/// `values` as `rows` rows of `shape`: lists of a fixed size in lists of a fixed size.
+/// `values` as `rows` rows of `shape`, lists of a fixed size in lists of a fixed size, and the field
+/// that says so; `item` is that of the values.
 ///
 /// # Errors
 /// Too few or too many values, or a dimension beyond Arrow's limit of 2^31 - 1.
 pub fn fixed_size_lists(
+    item: Field,
     values: ArrayRef,
     shape: &[usize],
     rows: usize,
     nulls: Option<&NullBuffer>,
-) -> Result<ArrayRef, ArrowError> {
-    let mut array = values;
+) -> Result<(Field, ArrayRef), ArrowError> {
+    let (mut field, mut array) = (item, values);
     for (axis, &size) in shape.iter().enumerate().rev() {
-        let outer = shape.get(..axis).unwrap_or_default().iter();
-        let len = outer.fold(rows, |all, &size| all.saturating_mul(size));
-        let item = Arc::new(Field::new("item", array.data_type().clone(), false));
+        let len = rows.saturating_mul(elements_of(shape.get(..axis).unwrap_or_default()));
         let size = i32::try_from(size).map_err(|_| too_large(size))?;
         let nulls = nulls.cloned().filter(|_| axis == 0);
-        let lists = FixedSizeListArray::try_new_with_length(item, size, array, nulls, len)?;
+        let lists =
+            FixedSizeListArray::try_new_with_length(Arc::new(field), size, array, nulls, len)?;
+        field = Field::new("item", lists.data_type().clone(), false);
         array = Arc::new(lists);
     }
-    Ok(array)
+    Ok((field, array))
 }
 
 fn too_large(size: usize) -> ArrowError {

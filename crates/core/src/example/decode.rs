@@ -7,12 +7,13 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow_array::{RecordBatch, RecordBatchOptions};
-use arrow_schema::{ArrowError, Schema};
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow_schema::{ArrowError, Field, Schema};
 
-use super::column::ColumnBuilder;
+use super::column::{ColumnBuilder, Place};
 use super::message::{self, Entry};
-use super::spec::FeatureSpec;
+use super::spec::{FeatureSpec, ListSpec};
+use super::steps::StepsBuilder;
 use crate::error::{Error, Result};
 use crate::interrupt::Pulse;
 
@@ -44,12 +45,75 @@ pub fn decode<'a>(
     records: impl ExactSizeIterator<Item = &'a [u8]> + Clone,
     spec: Option<&[FeatureSpec]>,
 ) -> Result<RecordBatch, RecordError> {
-    let rows = records.len();
-    let bytes = records.clone().map(<[u8]>::len).sum();
-    let mut decoder = match spec {
-        Some(spec) => Decoder::of(spec, rows, bytes),
-        None => Decoder::inferring(rows, bytes),
+    let size = Size::of(records.clone());
+    let mut features = features(spec, Place::Example, size);
+    for_each_row(records, |record, row| features.decode_row(record, row))?;
+    Ok(features.finish(size.rows)?)
+}
+
+/// Decodes `SequenceExample`s into the columns of their contexts and those of their feature lists:
+/// as [`decode`], but that a feature list is a list of steps.
+///
+/// # Errors
+/// Those of [`decode`].
+pub fn decode_sequences<'a>(
+    records: impl ExactSizeIterator<Item = &'a [u8]> + Clone,
+    context: Option<&[FeatureSpec]>,
+    lists: Option<&[ListSpec]>,
+) -> Result<(RecordBatch, RecordBatch), RecordError> {
+    let size = Size::of(records.clone());
+    let mut context = features(context, Place::Context, size);
+    let mut lists = match lists {
+        Some(spec) => Decoder::of(
+            spec.iter()
+                .map(|list| (list.step.name.as_str(), StepsBuilder::new(list, size.rows))),
+            size,
+        ),
+        None => Decoder::inferring(size),
     };
+    for_each_row(records, |record, row| {
+        context.decode_row(record, row)?;
+        lists.decode_row(record, row)
+    })?;
+    Ok((context.finish(size.rows)?, lists.finish(size.rows)?))
+}
+
+fn features(spec: Option<&[FeatureSpec]>, place: Place, size: Size) -> Decoder<ColumnBuilder> {
+    match spec {
+        None => Decoder::inferring(size),
+        Some(spec) => Decoder::of(
+            spec.iter().map(|feature| {
+                let column = ColumnBuilder::new(feature, place, size.rows, size.bytes);
+                (feature.name.as_str(), column)
+            }),
+            size,
+        ),
+    }
+}
+
+/// How much there is to decode.
+#[derive(Clone, Copy)]
+struct Size {
+    rows: usize,
+    bytes: usize,
+}
+
+impl Size {
+    fn of<'a>(records: impl ExactSizeIterator<Item = &'a [u8]>) -> Self {
+        Self {
+            rows: records.len(),
+            bytes: records.map(<[u8]>::len).sum(),
+        }
+    }
+}
+
+/// How many bytes are decoded between two looks at the clock.
+const PULSE_BYTES: usize = 1 << 20;
+
+fn for_each_row<'a>(
+    records: impl Iterator<Item = &'a [u8]>,
+    mut decode_row: impl FnMut(&'a [u8], usize) -> Result<()>,
+) -> Result<(), RecordError> {
     let (mut pulse, mut unasked) = (Pulse::start(), 0);
     for (index, record) in records.enumerate() {
         unasked += record.len() + 1;
@@ -60,77 +124,158 @@ pub fn decode<'a>(
                 error: error.into(),
             })?;
         }
-        decoder
-            .decode_row(record, index)
-            .map_err(|error| RecordError {
-                index: Some(index),
-                error,
-            })?;
+        decode_row(record, index).map_err(|error| RecordError {
+            index: Some(index),
+            error,
+        })?;
     }
-    Ok(decoder.finish(rows)?)
+    Ok(())
 }
 
-/// How many bytes are decoded between two looks at the clock.
-const PULSE_BYTES: usize = 1 << 20;
+/// What is filled from the entries of a map in each record: a column of features, or of feature lists.
+trait Column: Sized {
+    /// About how many bytes a column and its place in the directory take beside the values.
+    const OVERHEAD: usize;
 
-struct Decoder {
-    columns: Vec<ColumnBuilder>,
+    fn for_each_entry<'a>(
+        record: &'a [u8],
+        visit: impl FnMut(Entry<'a>) -> Result<()>,
+    ) -> Result<()>;
+    fn found(name: &str, row: usize) -> Self;
+    fn has_row(&self, row: usize) -> bool;
+    fn set(&mut self, row: usize, value: &[u8]) -> Result<()>;
+    fn fill_row(&mut self, row: usize) -> Result<()>;
+    fn finish(self, rows: usize) -> Result<(Field, ArrayRef), ArrowError>;
+}
+
+impl Column for ColumnBuilder {
+    const OVERHEAD: usize = 640;
+
+    fn for_each_entry<'a>(
+        record: &'a [u8],
+        visit: impl FnMut(Entry<'a>) -> Result<()>,
+    ) -> Result<()> {
+        message::for_each_feature(record, visit)
+    }
+
+    fn found(name: &str, row: usize) -> Self {
+        // Among lists, context and Example are the same.
+        Self::found(name, Place::Example, row)
+    }
+
+    #[inline]
+    fn has_row(&self, row: usize) -> bool {
+        self.has_row(row)
+    }
+
+    #[inline]
+    fn set(&mut self, row: usize, value: &[u8]) -> Result<()> {
+        self.set(row, value)
+    }
+
+    fn fill_row(&mut self, row: usize) -> Result<()> {
+        self.fill_row(row)
+    }
+
+    fn finish(self, rows: usize) -> Result<(Field, ArrayRef), ArrowError> {
+        self.finish(rows)
+    }
+}
+
+impl Column for StepsBuilder {
+    const OVERHEAD: usize = 960;
+
+    fn for_each_entry<'a>(
+        record: &'a [u8],
+        visit: impl FnMut(Entry<'a>) -> Result<()>,
+    ) -> Result<()> {
+        message::for_each_feature_list(record, visit)
+    }
+
+    fn found(name: &str, row: usize) -> Self {
+        Self::found(name, row)
+    }
+
+    #[inline]
+    fn has_row(&self, row: usize) -> bool {
+        self.has_row(row)
+    }
+
+    #[inline]
+    fn set(&mut self, row: usize, value: &[u8]) -> Result<()> {
+        self.set(row, value)
+    }
+
+    fn fill_row(&mut self, row: usize) -> Result<()> {
+        self.fill_row(row)
+    }
+
+    fn finish(self, _rows: usize) -> Result<(Field, ArrayRef), ArrowError> {
+        self.finish()
+    }
+}
+
+struct Decoder<C> {
+    columns: Vec<C>,
     directory: Directory,
-    /// How many cells columns that nobody asked for may have in all; `None` with a spec.
-    cell_limit: Option<usize>,
+    /// How much columns that nobody asked for may take; `None` with a spec.
+    limit: Option<Limit>,
     rows: usize,
 }
 
-/// Cells that inferred columns may always have; beyond that, their number must be justified by
-/// the size of the input. Records that all have different names would otherwise take memory that
+/// How many columns, and cells of all columns, may be inferred. A table has a cell for each of its
+/// columns in every row: records that all have different names would otherwise take memory that
 /// grows with the square of their number.
-const FREE_CELLS: usize = 1 << 21;
+struct Limit {
+    columns: usize,
+    cells: usize,
+}
 
-impl Decoder {
-    fn of(spec: &[FeatureSpec], rows: usize, bytes: usize) -> Self {
-        let columns: Vec<_> = spec
-            .iter()
-            .map(|feature| ColumnBuilder::new(feature, rows, bytes))
-            .collect();
-        let by_name = spec
-            .iter()
-            .enumerate()
-            .map(|(i, f)| (f.name.clone().into_bytes(), i))
-            .collect();
-        let directory = Directory {
-            by_name,
-            positions: Vec::new(),
-        };
+impl Limit {
+    /// A few, and as many as the size of the input justifies: a column takes `each` bytes beside its
+    /// values, a cell 9.
+    fn of(bytes: usize, each: usize) -> Self {
+        Self {
+            columns: (bytes.saturating_mul(32) / each).saturating_add(1 << 14),
+            cells: bytes.saturating_mul(3).max(1 << 21),
+        }
+    }
+}
+
+impl<C: Column> Decoder<C> {
+    fn of<'a>(spec: impl Iterator<Item = (&'a str, C)>, size: Size) -> Self {
+        let mut by_name = HashMap::new();
+        let mut columns = Vec::new();
+        for (name, column) in spec {
+            by_name.insert(name.as_bytes().to_vec(), columns.len());
+            columns.push(column);
+        }
         Self {
             columns,
-            directory,
-            cell_limit: None,
-            rows,
+            directory: Directory {
+                by_name,
+                positions: Vec::new(),
+            },
+            limit: None,
+            rows: size.rows,
         }
     }
 
-    fn inferring(rows: usize, bytes: usize) -> Self {
-        let directory = Directory {
-            by_name: HashMap::new(),
-            positions: Vec::new(),
-        };
-        let cell_limit = Some(FREE_CELLS.max(bytes.saturating_mul(3)));
+    fn inferring(size: Size) -> Self {
         Self {
-            columns: Vec::new(),
-            directory,
-            cell_limit,
-            rows,
+            limit: Some(Limit::of(size.bytes, C::OVERHEAD)),
+            ..Self::of(std::iter::empty(), size)
         }
     }
 
     fn decode_row(&mut self, record: &[u8], row: usize) -> Result<()> {
         let mut position = 0;
         let mut written = 0;
-        message::for_each_feature(record, |entry| {
+        C::for_each_entry(record, |entry| {
             let place = position;
             position += 1;
             let Some(index) = self.directory.find(place, entry.key) else {
-                return if self.cell_limit.is_some() {
+                return if self.limit.is_some() {
                     self.add_column(&entry, place, row)
                 } else {
                     Ok(())
@@ -155,7 +300,8 @@ impl Decoder {
     fn add_column(&mut self, entry: &Entry<'_>, position: usize, row: usize) -> Result<()> {
         let index = self.columns.len();
         let cells = (index + 1).saturating_mul(self.rows);
-        if self.cell_limit.is_some_and(|limit| cells > limit) {
+        let limit = self.limit.as_ref();
+        if limit.is_some_and(|limit| index >= limit.columns || cells > limit.cells) {
             return Err(Error::content(format!(
                 "these {} records have at least {} different features, too many for a table of \
                  all of them: say which to decode",
@@ -163,7 +309,7 @@ impl Decoder {
                 index + 1
             )));
         }
-        let mut column = ColumnBuilder::found(entry.name()?, row);
+        let mut column = C::found(entry.name()?, row);
         column.set(row, &entry.value)?;
         self.columns.push(column);
         self.directory.add(position, entry.key, index);

@@ -220,36 +220,31 @@ impl<'a> Feature<'a> {
     }
 }
 
-/// Appends the values of an `Int64List`.
+/// Calls `push` with each value of an `Int64List`.
 ///
 /// # Errors
 /// What is wrong with the bytes.
 #[inline]
-pub fn push_int64s(list: &[u8], values: &mut Vec<i64>) -> Result<()> {
+pub fn for_each_int64(list: &[u8], mut push: impl FnMut(i64)) -> Result<()> {
     let mut wire = Wire(list);
     while !wire.is_empty() {
         match wire.tag()? {
             (FIRST, WireType::Bytes) => {
-                let packed = wire.bytes()?;
-                // A local vector, so that its length can stay in a register.
-                let mut all = std::mem::take(values);
-                let read = Wire(packed).for_each_varint(|value| all.push(value.cast_signed()));
-                *values = all;
-                read?;
+                Wire(wire.bytes()?).for_each_varint(|value| push(value.cast_signed()))?;
             }
-            (FIRST, WireType::Varint) => values.push(wire.varint()?.cast_signed()),
+            (FIRST, WireType::Varint) => push(wire.varint()?.cast_signed()),
             (number, wire_type) => wire.skip(number, wire_type)?,
         }
     }
     Ok(())
 }
 
-/// Appends the values of a `FloatList`.
+/// Calls `push` with the values of a `FloatList`, as many at a time as lie together.
 ///
 /// # Errors
 /// What is wrong with the bytes.
 #[inline]
-pub fn push_floats(list: &[u8], values: &mut Vec<f32>) -> Result<()> {
+pub fn for_each_floats(list: &[u8], mut push: impl FnMut(&[[u8; 4]])) -> Result<()> {
     let mut wire = Wire(list);
     while !wire.is_empty() {
         match wire.tag()? {
@@ -258,9 +253,9 @@ pub fn push_floats(list: &[u8], values: &mut Vec<f32>) -> Result<()> {
                 if !rest.is_empty() {
                     return Err(WireError::RaggedFloats);
                 }
-                values.extend(floats.iter().map(|bytes| f32::from_le_bytes(*bytes)));
+                push(floats);
             }
-            (FIRST, WireType::Fixed32) => values.push(f32::from_le_bytes(wire.fixed32()?)),
+            (FIRST, WireType::Fixed32) => push(&[wire.fixed32()?]),
             (number, wire_type) => wire.skip(number, wire_type)?,
         }
     }

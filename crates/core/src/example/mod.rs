@@ -1,8 +1,9 @@
 //! Records ⇄ columns.
 //!
 //! From the bottom up: [`wire`] reads protobuf's wire format, [`message`] knows the few messages of
-//! `tf.train`, [`spec`] says what is wanted, [`mod@decode`] turns records into Arrow columns with the help
-//! of [`mod@column`]; [`encode`] goes the other way, from columns or from single features.
+//! `tf.train`, [`spec`] says what is wanted, [`mod@decode`] turns records into Arrow columns: a
+//! [`mod@column`] of features or one of feature lists ([`steps`]), over [`values`]; [`encode`] goes the
+//! other way, from columns or from single features.
 //!
 //! Where TensorFlow's fast parser departs from protobuf on odd but legal bytes, this follows
 //! protobuf: repeated submessages merge, the last member of a oneof wins, unknown fields are skipped,
@@ -13,8 +14,10 @@ pub mod decode;
 pub mod encode;
 pub mod message;
 pub mod spec;
+pub mod steps;
+pub mod values;
 pub mod wire;
 
-pub use decode::decode;
+pub use decode::{decode, decode_sequences};
 pub use encode::{ExampleEncoder, encode_columns};
-pub use spec::{Default, FeatureSpec, Kind, Layout};
+pub use spec::{DType, Default, FeatureSpec, Kind, Layout, ListSpec};

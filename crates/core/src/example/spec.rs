@@ -67,6 +67,106 @@ impl Kind {
     }
 }
 
+/// The type of a column's values: that of the list they are read from, or one they are converted
+/// to while they are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum DType {
+    /// Byte strings.
+    Bytes,
+    /// Of an `Int64List`, as it is.
+    Int64,
+    /// Of an `Int64List`.
+    Int32,
+    /// Of an `Int64List`.
+    Int16,
+    /// Of an `Int64List`.
+    Int8,
+    /// Of an `Int64List`.
+    UInt64,
+    /// Of an `Int64List`.
+    UInt32,
+    /// Of an `Int64List`.
+    UInt16,
+    /// Of an `Int64List`.
+    UInt8,
+    /// Of an `Int64List` of 0 and 1.
+    Bool,
+    /// Of a `FloatList`, as it is.
+    Float32,
+    /// Of a `FloatList`.
+    Float64,
+    /// Of a `FloatList`, rounded.
+    Float16,
+    /// Of a `FloatList`, rounded.
+    BFloat16,
+}
+
+impl DType {
+    const ALL: [Self; 14] = [
+        Self::Bytes,
+        Self::Int64,
+        Self::Int32,
+        Self::Int16,
+        Self::Int8,
+        Self::UInt64,
+        Self::UInt32,
+        Self::UInt16,
+        Self::UInt8,
+        Self::Bool,
+        Self::Float32,
+        Self::Float64,
+        Self::Float16,
+        Self::BFloat16,
+    ];
+
+    /// The type with NumPy's `name`; byte strings are "bytes".
+    #[must_use]
+    pub fn of_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|dtype| dtype.name() == name)
+    }
+
+    /// NumPy's name of the type; of byte strings "bytes".
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Bytes => "bytes",
+            Self::Int64 => "int64",
+            Self::Int32 => "int32",
+            Self::Int16 => "int16",
+            Self::Int8 => "int8",
+            Self::UInt64 => "uint64",
+            Self::UInt32 => "uint32",
+            Self::UInt16 => "uint16",
+            Self::UInt8 => "uint8",
+            Self::Bool => "bool",
+            Self::Float32 => "float32",
+            Self::Float64 => "float64",
+            Self::Float16 => "float16",
+            Self::BFloat16 => "bfloat16",
+        }
+    }
+
+    /// The kind of the list that values of this type are read from.
+    #[must_use]
+    pub fn kind(self) -> Kind {
+        match self {
+            Self::Bytes => Kind::Bytes,
+            Self::Float32 | Self::Float64 | Self::Float16 | Self::BFloat16 => Kind::Float32,
+            _ => Kind::Int64,
+        }
+    }
+}
+
+impl From<Kind> for DType {
+    fn from(kind: Kind) -> Self {
+        match kind {
+            Kind::Bytes => Self::Bytes,
+            Kind::Float32 => Self::Float32,
+            Kind::Int64 => Self::Int64,
+        }
+    }
+}
+
 /// The values that stand in for a missing feature.
 #[derive(Clone, Debug)]
 pub enum Default {
@@ -88,9 +188,19 @@ pub enum Layout {
         /// What stands in for a missing feature: as many values as `shape` has elements.
         default: Option<Default>,
     },
-    /// As many values as there are (`VarLenFeature`): a column of lists; null where the feature is
-    /// missing.
-    Ragged,
+    /// As many elements as there are: a column of lists; null where the feature is missing.
+    Ragged {
+        /// The shape of an element: `[]` for `VarLenFeature`, any for `FixedLenSequenceFeature`.
+        shape: Vec<usize>,
+    },
+}
+
+/// How many values `shape` has.
+#[must_use]
+pub fn elements_of(shape: &[usize]) -> usize {
+    shape
+        .iter()
+        .fold(1, |all: usize, &size| all.saturating_mul(size))
 }
 
 /// One feature to parse.
@@ -98,8 +208,17 @@ pub enum Layout {
 pub struct FeatureSpec {
     /// Its name in the records and in the batch.
     pub name: String,
-    /// The kind of its values.
-    pub kind: Kind,
+    /// The type of its values.
+    pub dtype: DType,
     /// The layout of its column.
     pub layout: Layout,
+}
+
+/// One feature list of a `SequenceExample` to parse.
+#[derive(Clone, Debug)]
+pub struct ListSpec {
+    /// What each step of it is: `Layout::Fixed` without a default, or `Layout::Ragged`.
+    pub step: FeatureSpec,
+    /// Whether a record without it is taken for one with no steps.
+    pub allow_missing: bool,
 }
