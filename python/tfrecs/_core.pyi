@@ -20,6 +20,7 @@ __all__ = [
     "decode_sequence_example",
     "encode_batch",
     "encode_example",
+    "encode_sequence_batch",
     "encode_sequence_example",
 ]
 
@@ -184,6 +185,9 @@ def decode_sequence_batch(
 
 def encode_batch(columns: object) -> Records:
     """Encodes columns as Examples: ours, or those of anything that speaks Arrow."""
+
+def encode_sequence_batch(context: object, lists: object) -> Records:
+    """Encodes the rows of two tables as SequenceExamples: contexts and feature lists."""
 
 def decode_example(record: bytes) -> dict[str, list[int] | list[float] | list[bytes]]:
     """The features of an Example as a dict of lists."""

@@ -12,6 +12,7 @@ use proptest::prelude::*;
 use tfrecs_core::example::encode::FeatureValues;
 use tfrecs_core::example::{
     DType, Default, ExampleEncoder, FeatureSpec, Layout, ListSpec, decode, decode_sequences,
+    encode_sequence_columns,
 };
 
 /// A record's feature list "a": steps of values, or no such list; then whether it comes twice, the
@@ -108,6 +109,20 @@ proptest! {
         let found = lists_of(&records, None).unwrap();
         if found.num_columns() > 0 && *found.column(0).data_type() != arrow_schema::DataType::Null {
             prop_assert_eq!(rows_of(found.column(0)), expected);
+        }
+    }
+
+    #[test]
+    fn encoding_and_decoding_again_gives_the_same_columns(all in any_lists()) {
+        let records: Vec<_> = all.iter().map(record).collect();
+        for spec in [None, Some(&[list_spec(ragged(), true)][..])] {
+            let lists = lists_of(&records, spec).unwrap();
+            let (context, _) =
+                decode_sequences(records.iter().map(Vec::as_slice), Some(&[]), Some(&[])).unwrap();
+            let (bytes, ends) = encode_sequence_columns(&context, &lists).unwrap();
+            let starts = std::iter::once(0).chain(ends.iter().copied());
+            let again: Vec<_> = starts.zip(&ends).map(|(a, &b)| bytes[a..b].to_vec()).collect();
+            prop_assert_eq!(lists_of(&again, spec).unwrap(), lists);
         }
     }
 

@@ -92,6 +92,16 @@ pub enum Batches {
 }
 
 impl Batches {
+    /// All of them. The producer may need the interpreter: call this without it.
+    pub fn collect(self) -> Result<Vec<RecordBatch>, Error> {
+        let mut all = Vec::new();
+        self.for_each(|batch| {
+            all.push(batch.clone());
+            Ok(())
+        })?;
+        Ok(all)
+    }
+
     /// Calls `visit` with every batch. The producer may need the interpreter: call this without it.
     pub fn for_each(
         self,

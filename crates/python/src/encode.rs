@@ -2,7 +2,8 @@
 
 use pyo3::prelude::*;
 use tfrecs_core::Error;
-use tfrecs_core::example::encode_columns;
+use tfrecs_core::example::encode::Encoded;
+use tfrecs_core::example::{encode_columns, encode_sequence_columns};
 use tfrecs_core::record::Records;
 
 use crate::arrow::{self, Batches};
@@ -14,28 +15,71 @@ use crate::records::PyRecords;
 #[pyfunction]
 pub fn encode_batch(columns: &Bound<'_, PyAny>) -> PyResult<PyRecords> {
     let py = columns.py();
-    let batches = match columns.cast::<PyColumns>() {
-        Ok(ours) => Batches::One(ours.get().0.clone()),
-        Err(_) => arrow::import(columns)?.ok_or_else(|| wrong_type("no columns"))?,
+    let batches = batches_of(columns)?;
+    let encode = || {
+        let mut all = Growing::default();
+        batches.for_each(|batch| all.add(encode_columns(batch)))?;
+        Ok(all.records())
     };
-    let records = py.detach(|| encode_all(batches)).or_raise(py)?;
-    Ok(PyRecords(records))
+    py.detach(encode).map(PyRecords).or_raise(py)
 }
 
-fn encode_all(batches: Batches) -> Result<Records, Error> {
-    let (mut bytes, mut ends) = (Vec::new(), Vec::new());
-    batches.for_each(|batch| {
-        let before = ends.len() as u64;
-        let (more, more_ends) = encode_columns(batch).map_err(|error| match error.record() {
+/// Encodes the rows of two tables as `SequenceExample`s: the features of their contexts, and their
+/// feature lists.
+#[pyfunction]
+pub fn encode_sequence_batch(
+    context: &Bound<'_, PyAny>,
+    lists: &Bound<'_, PyAny>,
+) -> PyResult<PyRecords> {
+    let py = context.py();
+    let (context, lists) = (batches_of(context)?, batches_of(lists)?);
+    let encode = || {
+        let (context, lists) = (context.collect()?, lists.collect()?);
+        if context.len() != lists.len() {
+            return Err(Error::spec(
+                "the context and the feature lists come in different numbers of batches: \
+                 make each one table without chunks",
+            ));
+        }
+        let mut all = Growing::default();
+        for (context, lists) in context.iter().zip(&lists) {
+            all.add(encode_sequence_columns(context, lists))?;
+        }
+        Ok(all.records())
+    };
+    py.detach(encode).map(PyRecords).or_raise(py)
+}
+
+fn batches_of(columns: &Bound<'_, PyAny>) -> PyResult<Batches> {
+    match columns.cast::<PyColumns>() {
+        Ok(ours) => Ok(Batches::One(ours.get().0.clone())),
+        Err(_) => arrow::import(columns)?.ok_or_else(|| wrong_type("no columns")),
+    }
+}
+
+/// The records of one batch after the other.
+#[derive(Default)]
+struct Growing {
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl Growing {
+    fn add(&mut self, encoded: Result<Encoded, Error>) -> Result<(), Error> {
+        let before = self.ends.len() as u64;
+        let (bytes, ends) = encoded.map_err(|error| match error.record() {
             Some(row) => Error::new(error.kind().clone())
                 .at_record(before + row)
                 .at_feature(error.feature().unwrap_or_default()),
             None => error,
         })?;
-        let start = bytes.len();
-        bytes.extend_from_slice(&more);
-        ends.extend(more_ends.iter().map(|end| start + end));
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(&bytes);
+        self.ends.extend(ends.iter().map(|end| start + end));
         Ok(())
-    })?;
-    Ok(Records::contiguous(bytes, ends))
+    }
+
+    fn records(self) -> Records {
+        Records::contiguous(self.bytes, self.ends)
+    }
 }

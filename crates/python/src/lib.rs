@@ -31,7 +31,7 @@ mod _core {
     #[pymodule_export]
     use crate::decode::{decode_batch, decode_sequence_batch};
     #[pymodule_export]
-    use crate::encode::encode_batch;
+    use crate::encode::{encode_batch, encode_sequence_batch};
     #[pymodule_export]
     use crate::example::{
         decode_example, decode_sequence_example, encode_example, encode_sequence_example,

@@ -2,14 +2,18 @@
 
 use std::collections::HashSet;
 
-use arrow_array::RecordBatch;
+use arrow_array::{ArrayRef, RecordBatch};
+use arrow_schema::Field;
 
+use self::columns::Column;
+use self::steps::StepsColumn;
 use super::spec::Kind;
 use super::wire::{push_varint, varint_len};
 use crate::error::{Error, Result};
 use crate::interrupt::Pulse;
 
 mod columns;
+mod steps;
 
 /// The values of one feature.
 #[derive(Clone, Copy, Debug)]
@@ -137,18 +141,22 @@ impl ExampleEncoder {
 
     /// The message, and back to the beginning.
     pub fn finish(&mut self) -> Vec<u8> {
-        let mut message = Vec::with_capacity(
-            field_len(self.features.len()) + field_len(self.feature_lists.len()),
-        );
+        let length = field_len(self.features.len()) + field_len(self.feature_lists.len());
+        let mut message = Vec::with_capacity(length);
+        self.finish_into(&mut message);
+        message
+    }
+
+    /// Appends the message to `out`, and goes back to the beginning.
+    fn finish_into(&mut self, out: &mut Vec<u8>) {
         if !self.features.is_empty() {
-            push_field(&mut message, FIRST, &self.features);
+            push_field(out, FIRST, &self.features);
         }
         if !self.feature_lists.is_empty() {
-            push_field(&mut message, SECOND, &self.feature_lists);
+            push_field(out, SECOND, &self.feature_lists);
         }
         self.features.clear();
         self.feature_lists.clear();
-        message
     }
 }
 
@@ -164,41 +172,83 @@ fn push_entry(out: &mut Vec<u8>, name: &[u8], values: FeatureValues<'_>) {
 /// How many bytes are encoded between two looks at the clock.
 const PULSE_BYTES: usize = 1 << 20;
 
-/// Encodes every row of `batch` as an Example: all of them one behind the other, and where each
-/// ends. A null is a missing feature.
+/// Messages one behind the other, and where each ends.
+pub type Encoded = (Vec<u8>, Vec<usize>);
+
+/// Encodes every row of `batch` as an Example. A null is a missing feature.
 ///
 /// # Errors
 /// Columns of a type that no feature has, nulls inside lists, and numbers out of range, each with
 /// the column and the row.
-pub fn encode_columns(batch: &RecordBatch) -> Result<(Vec<u8>, Vec<usize>)> {
-    let mut columns: Vec<columns::Column<'_>> = Vec::with_capacity(batch.num_columns());
+pub fn encode_columns(batch: &RecordBatch) -> Result<Encoded> {
+    let columns = columns_of(batch, Column::of)?;
+    encode_rows(batch.num_rows(), |encoder, row| {
+        push_features(encoder, &columns, row);
+    })
+}
+
+/// Encodes every row of `context` and the same row of `lists` as a `SequenceExample`. A column of
+/// `lists` has lists of steps; a null is a missing feature or feature list.
+///
+/// # Errors
+/// Those of [`encode_columns`], and tables of different lengths.
+pub fn encode_sequence_columns(context: &RecordBatch, lists: &RecordBatch) -> Result<Encoded> {
+    let rows = context.num_rows();
+    if rows != lists.num_rows() {
+        return Err(Error::spec(format!(
+            "the context has {rows} rows, and the feature lists have {}",
+            lists.num_rows()
+        )));
+    }
+    let columns = columns_of(context, Column::of)?;
+    let lists = columns_of(lists, StepsColumn::of)?;
+    encode_rows(rows, |encoder, row| {
+        push_features(encoder, &columns, row);
+        for list in &lists {
+            if let Some(steps) = list.steps(row) {
+                steps.for_each(|values| encoder.step(values));
+                encoder.feature_list(list.name());
+            }
+        }
+    })
+}
+
+fn push_features(encoder: &mut ExampleEncoder, columns: &[Column<'_>], row: usize) {
+    for column in columns {
+        if let Some(values) = column.row(row) {
+            encoder.feature(column.name(), values);
+        }
+    }
+}
+
+/// Every column of `batch`, looked into.
+fn columns_of<'a, C>(
+    batch: &'a RecordBatch,
+    look: impl Fn(&'a Field, &'a ArrayRef) -> Result<C>,
+) -> Result<Vec<C>> {
+    let mut columns = Vec::with_capacity(batch.num_columns());
     let mut names = HashSet::new();
     for (field, array) in batch.schema_ref().fields().iter().zip(batch.columns()) {
         if !names.insert(field.name()) {
-            let error =
-                Error::spec("two columns have this name; of an Example only one would count");
+            let error = Error::spec("two columns have this name; of a record only one would count");
             return Err(error.at_feature(field.name()));
         }
-        columns.push(columns::Column::of(field.name(), array)?);
+        columns.push(look(field, array)?);
     }
-    let mut out = Vec::new();
-    let mut ends = Vec::with_capacity(batch.num_rows());
-    let mut features = Vec::new();
+    Ok(columns)
+}
+
+fn encode_rows(rows: usize, push_row: impl Fn(&mut ExampleEncoder, usize)) -> Result<Encoded> {
+    let mut encoder = ExampleEncoder::default();
+    let (mut out, mut ends) = (Vec::new(), Vec::with_capacity(rows));
     let (mut pulse, mut asked_at) = (Pulse::start(), 0);
-    for row in 0..batch.num_rows() {
-        features.clear();
+    for row in 0..rows {
         if out.len() - asked_at > PULSE_BYTES {
             asked_at = out.len();
             pulse.check()?;
         }
-        for column in &columns {
-            if let Some(values) = column.row(row) {
-                push_entry(&mut features, column.name(), values);
-            }
-        }
-        if !features.is_empty() {
-            push_field(&mut out, FIRST, &features);
-        }
+        push_row(&mut encoder, row);
+        encoder.finish_into(&mut out);
         ends.push(out.len());
     }
     Ok((out, ends))

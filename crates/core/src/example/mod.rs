@@ -19,5 +19,5 @@ pub mod values;
 pub mod wire;
 
 pub use decode::{decode, decode_sequences};
-pub use encode::{ExampleEncoder, encode_columns};
+pub use encode::{ExampleEncoder, encode_columns, encode_sequence_columns};
 pub use spec::{DType, Default, FeatureSpec, Kind, Layout, ListSpec};

@@ -10,10 +10,13 @@ use arrow_array::types::{
 };
 use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, OffsetSizeTrait};
 use arrow_buffer::NullBuffer;
-use arrow_schema::DataType;
+use arrow_schema::{DataType, Field};
+use half::bf16;
 
 use super::FeatureValues;
 use crate::error::{Error, Result};
+use crate::example::spec::DType;
+use crate::example::values::dtype_of;
 
 /// A column, ready to be encoded row by row.
 pub struct Column<'a> {
@@ -40,25 +43,28 @@ enum Rows {
 
 impl<'a> Column<'a> {
     /// Looks into a column.
-    pub fn of(name: &'a str, array: &'a ArrayRef) -> Result<Self> {
-        Self::build(name, array).map_err(|error| error.at_feature(name))
+    pub fn of(field: &'a Field, array: &'a ArrayRef) -> Result<Self> {
+        Self::named(field.name(), field, array).map_err(|error| error.at_feature(field.name()))
     }
 
-    fn build(name: &'a str, array: &'a ArrayRef) -> Result<Self> {
+    /// Looks into an array that is not called what its field is called.
+    pub fn named(name: &'a str, field: &Field, array: &'a ArrayRef) -> Result<Self> {
         let (rows, values): (Rows, &'a dyn Array) = match array.data_type() {
             DataType::List(_) => lists::<i32>(array),
             DataType::LargeList(_) => lists::<i64>(array),
             DataType::FixedSizeList(..) => fixed_size_lists(array),
-            _ => return Self::of_scalars(name, array),
+            _ => (Rows::Each(1), array.as_ref()),
         };
         let column = Self {
             name,
-            values: read_values(values)?,
+            values: read_values(innermost(field), values)?,
             rows,
             nulls: array.logical_nulls(),
         };
-        refuse_null_lists(array)?;
-        column.refuse_inner_nulls(values, array.len())?;
+        if field.data_type().is_nested() {
+            refuse_null_lists(array)?;
+            column.refuse_inner_nulls(values, array.len())?;
+        }
         Ok(column)
     }
 
@@ -79,16 +85,6 @@ impl<'a> Column<'a> {
             }
         }
         Ok(())
-    }
-
-    fn of_scalars(name: &'a str, array: &'a ArrayRef) -> Result<Self> {
-        let nulls = array.logical_nulls();
-        Ok(Self {
-            name,
-            values: read_values(array.as_ref())?,
-            rows: Rows::Each(1),
-            nulls,
-        })
     }
 
     /// The feature's name.
@@ -117,6 +113,16 @@ impl<'a> Column<'a> {
             Rows::Between(offsets) => Some(*offsets.get(row)?..*offsets.get(row + 1)?),
         }
     }
+}
+
+/// The field of the values below all lists.
+fn innermost(mut field: &Field) -> &Field {
+    while let DataType::List(item) | DataType::LargeList(item) | DataType::FixedSizeList(item, _) =
+        field.data_type()
+    {
+        field = item;
+    }
+    field
 }
 
 fn lists<O: OffsetSizeTrait>(array: &ArrayRef) -> (Rows, &dyn Array) {
@@ -162,8 +168,16 @@ fn refuse_null_lists(array: &ArrayRef) -> Result<()> {
     Ok(())
 }
 
-/// The values of an array that is no list. Nulls read as anything.
-fn read_values(array: &dyn Array) -> Result<Values<'_>> {
+/// The values of an array that is no list; `field` knows what its type does not tell. Nulls read as
+/// anything.
+fn read_values<'a>(field: &Field, array: &'a dyn Array) -> Result<Values<'a>> {
+    if dtype_of(field) == Some(DType::BFloat16) {
+        return Ok(Values::Float32(bfloat16s(array)));
+    }
+    read_plain_values(array)
+}
+
+fn read_plain_values(array: &dyn Array) -> Result<Values<'_>> {
     Ok(match array.data_type() {
         DataType::Null => Values::Missing,
         DataType::Boolean => {
@@ -189,6 +203,14 @@ fn read_values(array: &dyn Array) -> Result<Values<'_>> {
         DataType::Dictionary(..) => read_dictionary(array)?,
         _ => Values::Bytes(read_bytes(array)?),
     })
+}
+
+fn bfloat16s(array: &dyn Array) -> Cow<'_, [f32]> {
+    let words = array.as_fixed_size_binary().value_data().as_chunks::<2>().0;
+    words
+        .iter()
+        .map(|word| bf16::from_le_bytes(*word).to_f32())
+        .collect()
 }
 
 fn int64s<T: ArrowPrimitiveType<Native: Into<i64>>>(array: &dyn Array) -> Values<'_> {
@@ -241,7 +263,7 @@ fn checked_floats(array: &dyn Array) -> Result<Values<'_>> {
 
 fn read_dictionary(array: &dyn Array) -> Result<Values<'_>> {
     let dictionary = array.as_any_dictionary();
-    let values = read_values(dictionary.values().as_ref())?;
+    let values = read_plain_values(dictionary.values().as_ref())?;
     if dictionary.values().is_empty() {
         return Ok(Values::Missing);
     }
