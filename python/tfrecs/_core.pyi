@@ -22,6 +22,7 @@ __all__ = [
     "encode_example",
     "encode_sequence_batch",
     "encode_sequence_example",
+    "order_rows",
 ]
 
 _Memory: TypeAlias = bytes | bytearray | memoryview | npt.NDArray[np.generic]
@@ -210,3 +211,6 @@ def encode_sequence_example(
     plain: _Plain,
 ) -> bytes:
     """Two mappings as the bytes of a SequenceExample."""
+
+def order_rows(row_splits: _Memory, keys: Sequence[_Memory]) -> Buffer:
+    """The places (int64) of values such that within each row they ascend by their indices."""

@@ -41,7 +41,7 @@ pub struct PyBuffer {
 impl PyBuffer {
     /// The values of a column. Arrays over them can be written to: libraries such as PyTorch refuse
     /// or warn about arrays that cannot, and any value is as good as any other.
-    fn values(memory: Buffer) -> Self {
+    pub fn values(memory: Buffer) -> Self {
         Self {
             memory,
             writable: true,

@@ -12,6 +12,7 @@ mod decode;
 mod encode;
 mod error;
 mod example;
+mod order;
 mod pipe;
 mod reader;
 mod records;
@@ -36,6 +37,8 @@ mod _core {
     use crate::example::{
         decode_example, decode_sequence_example, encode_example, encode_sequence_example,
     };
+    #[pymodule_export]
+    use crate::order::order_rows;
     #[pymodule_export]
     use crate::reader::PyReader;
     #[pymodule_export]

@@ -13,6 +13,7 @@ pub mod column;
 pub mod decode;
 pub mod encode;
 pub mod message;
+pub mod order;
 pub mod spec;
 pub mod steps;
 pub mod values;

@@ -1,0 +1,67 @@
+//! The order of the values of a sparse tensor.
+
+use std::cmp::Ordering;
+
+/// The places of values such that within each row they ascend by their indices: by `keys[0]`, then
+/// by the others; values with the same indices stay as they were.
+///
+/// Rows lie between `row_splits`, and each of `keys` has an index for each value. Rows that are in
+/// order already, as most writers write them, cost one comparison a value.
+#[must_use]
+pub fn order_rows(row_splits: &[i64], keys: &[&[i64]]) -> Vec<i64> {
+    let values = keys.iter().map(|key| key.len()).min().unwrap_or(0);
+    let mut order: Vec<i64> = (0..).take(values).collect();
+    for bounds in row_splits.windows(2) {
+        let [start, end] = *bounds else { continue };
+        let row = usize::try_from(start).ok().zip(usize::try_from(end).ok());
+        let Some(row) = row.and_then(|(start, end)| order.get_mut(start..end)) else {
+            continue;
+        };
+        match keys {
+            [key] => row.sort_by_key(|&place| at(key, place)),
+            _ => row.sort_by(|&a, &b| compare(keys, a, b)),
+        }
+    }
+    order
+}
+
+fn compare(keys: &[&[i64]], a: i64, b: i64) -> Ordering {
+    let by_each = keys.iter().map(|key| at(key, a).cmp(&at(key, b)));
+    by_each.fold(Ordering::Equal, Ordering::then)
+}
+
+#[inline]
+fn at(key: &[i64], place: i64) -> i64 {
+    let place = usize::try_from(place).unwrap_or(usize::MAX);
+    key.get(place).copied().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn rows_ascend_and_equals_stay(
+            rows in prop::collection::vec(prop::collection::vec((-2..3i64, -2..3i64), 0..9), 0..6),
+            both in any::<bool>(),
+        ) {
+            let flat: Vec<(i64, i64)> = rows.iter().flatten().copied().collect();
+            let (first, second): (Vec<i64>, Vec<i64>) = flat.iter().copied().unzip();
+            let mut splits = vec![0];
+            splits.extend(rows.iter().scan(0, |end, row| {
+                *end += i64::try_from(row.len()).unwrap();
+                Some(*end)
+            }));
+            let keys: &[&[i64]] = if both { &[&first, &second] } else { &[&first] };
+            let mut expected = Vec::new();
+            for (row, start) in rows.iter().zip(&splits) {
+                let mut tagged: Vec<_> = (*start..).zip(row).collect();
+                tagged.sort_by_key(|&(place, &(a, b))| (a, if both { b } else { 0 }, place));
+                expected.extend(tagged.into_iter().map(|(place, _)| place));
+            }
+            prop_assert_eq!(order_rows(&splits, keys), expected);
+        }
+    }
+}
