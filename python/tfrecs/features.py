@@ -1,12 +1,12 @@
 """What to parse from an Example: the feature classes of `tf.io`, without TensorFlow."""
 
-import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from tfrecs.dtypes import dtype_name
 from tfrecs.errors import SpecError
 
 
@@ -19,7 +19,9 @@ class FixedLenFeature(NamedTuple):
     Attributes:
         shape: The shape in one record, all dimensions known; `[]` is a scalar, `n` means `[n]`.
         dtype: int64, float32 or string, as a NumPy dtype, as Python's `int`, `float`, `bytes` or
-            `str`, or as a name.
+            `str`, or as a name. Beyond TensorFlow, any other integer type, bool, or float type
+            (bfloat16 needs ml_dtypes): values are converted while decoding, and one that does not
+            fit is an error.
         default_value: What stands in for a missing feature: as many values as `shape` has elements.
             None makes the feature required.
 
@@ -42,7 +44,7 @@ class VarLenFeature(NamedTuple):
     As `tf.io.VarLenFeature`.
 
     Attributes:
-        dtype: int64, float32 or string, given as for FixedLenFeature.
+        dtype: The type of the values, as for FixedLenFeature.
 
     Example:
         >>> import tfrecs
@@ -55,152 +57,196 @@ class VarLenFeature(NamedTuple):
     dtype: npt.DTypeLike
 
 
-Feature: TypeAlias = FixedLenFeature | VarLenFeature
-Features: TypeAlias = Mapping[str, Feature]
+class SparseFeature(NamedTuple):
+    """Values with their places in a sparse tensor: one feature of values, others of indices.
 
-# What the native decoder takes: name, dtype, layout, shape of an element, default values (None:
-# required; a list, or for floats an array, which keeps every bit).
-NativeFeature: TypeAlias = tuple[str, str, str, list[int] | None, Any]
-NativeSpec: TypeAlias = tuple[NativeFeature, ...]
+    As `tf.io.SparseFeature`. Parsed in a batch of B records it gives a SparseTensor of dense_shape
+    (B, *size), sorted by index. Each record must have as many indices as values; indices beyond
+    `size` are not looked for.
 
-_MAX_DIM = 2**31 - 1  # of an Arrow fixed-size list
+    Attributes:
+        index_key: The feature that holds the indices (int64), or a list of such features, one a
+            dimension.
+        value_key: The feature that holds the values.
+        dtype: The type of the values, as for FixedLenFeature.
+        size: The length of the dimension, or a list of as many lengths as there are index keys.
+        already_sorted: Leave the values in the order in which a record has them.
 
-_KINDS = {
-    "int64": "int64",
-    "int": "int64",
-    "float32": "float32",
-    "float": "float32",
-    "string": "bytes",
-    "bytes": "bytes",
-    "str": "bytes",
-}
+    Example:
+        >>> import tfrecs
+        >>> record = tfrecs.encode_example({"ix": [5, 2], "val": [0.5, 1.0]})
+        >>> spec = {"words": tfrecs.SparseFeature("ix", "val", "float32", size=10)}
+        >>> words = tfrecs.parse_example([record], spec)["words"]
+        >>> words.indices.tolist(), words.values.tolist(), words.dense_shape.tolist()
+        ([[0, 2], [0, 5]], [1.0, 0.5], [1, 10])
+    """
+
+    index_key: str | Sequence[str]
+    value_key: str
+    dtype: npt.DTypeLike
+    size: int | Sequence[int]
+    already_sorted: bool = False
 
 
-def native_spec(features: Features) -> NativeSpec:
-    """Check `features` and put them in the form that the native decoder takes.
+class FixedLenSequenceFeature(NamedTuple):
+    """Any number of elements of one shape: a dense column, padded to the longest record.
+
+    As `tf.io.FixedLenSequenceFeature`. Parsed in a batch of B records it gives an array of shape
+    (B, longest, *shape), of one record (longest, *shape) without padding.
+
+    Attributes:
+        shape: The shape of an element, all dimensions known and positive.
+        dtype: The type of the values, as for FixedLenFeature.
+        allow_missing: Take a record without the feature for one with no elements. parse_example and
+            parse_single_example demand it; for a feature list, False makes it required.
+        default_value: One value to pad with; None is 0 or b"". A feature list has no other.
+
+    Example:
+        >>> import tfrecs
+        >>> records = [tfrecs.encode_example({"ids": ids}) for ids in ([1, 2, 3], [4])]
+        >>> ids = tfrecs.FixedLenSequenceFeature([], "int64", allow_missing=True, default_value=-1)
+        >>> tfrecs.parse_example(records, {"ids": ids})["ids"].tolist()
+        [[1, 2, 3], [4, -1, -1]]
+    """
+
+    shape: int | Sequence[int]
+    dtype: npt.DTypeLike
+    allow_missing: bool = False
+    default_value: Any = None
+
+
+class RowSplits(NamedTuple):
+    """Where each row of values ends, with a leading 0: as many numbers as rows, and one more."""
+
+    key: str
+
+
+class RowLengths(NamedTuple):
+    """How many values each row has."""
+
+    key: str
+
+
+class RowStarts(NamedTuple):
+    """Where each row of values begins."""
+
+    key: str
+
+
+class RowLimits(NamedTuple):
+    """Where each row of values ends."""
+
+    key: str
+
+
+class ValueRowIds(NamedTuple):
+    """The row of each value, ascending."""
+
+    key: str
+
+
+class UniformRowLength(NamedTuple):
+    """How many values every row has: a number, and no feature of the records."""
+
+    length: int
+
+
+Partition: TypeAlias = (
+    RowSplits | RowLengths | RowStarts | RowLimits | ValueRowIds | UniformRowLength
+)
+_PARTITIONS = (RowSplits, RowLengths, RowStarts, RowLimits, ValueRowIds, UniformRowLength)
+
+
+class _RaggedFields(NamedTuple):
+    dtype: npt.DTypeLike
+    value_key: str | None = None
+    partitions: Sequence[Partition] = ()
+    row_splits_dtype: npt.DTypeLike = "int32"
+    validate: bool = False
+
+
+class RaggedFeature(_RaggedFields):
+    """Values, and other features that divide them into rows, to any depth: a ragged tensor.
+
+    As `tf.io.RaggedFeature`. Parsed in a batch of B records it gives a RaggedTensor of B rows with
+    one more level for every partition; partitions of uniform length at the end become dimensions of
+    the values instead. Of one record, the same without the level of the batch.
+
+    Attributes:
+        dtype: The type of the values, as for FixedLenFeature.
+        value_key: The feature that holds the values; None is the one of this name.
+        partitions: What divides the values of a record into rows, outermost first:
+            `RaggedFeature.RowSplits(key)`, `.RowLengths(key)`, `.RowStarts(key)`,
+            `.RowLimits(key)`, `.ValueRowIds(key)`, where `key` is a feature that holds such
+            numbers, or `.UniformRowLength(length)`.
+        row_splits_dtype: int32 or int64: the type of the result's row splits.
+        validate: Check in every record that the partitions fit the values. Unchecked partitions
+            that do not fit give what TensorFlow gives: values can be lost, or land in another row.
 
     Raises:
-        SpecError: Something is wrong with a feature, which the text names.
+        SpecError: An argument is none of these. (The other kinds are checked when parsed with.)
+
+    Example:
+        >>> import tfrecs
+        >>> record = tfrecs.encode_example({"words": ["a", "b", "c"], "per_line": [2, 0, 1]})
+        >>> lines = tfrecs.RaggedFeature(
+        ...     "string", "words", [tfrecs.RaggedFeature.RowLengths("per_line")], validate=True
+        ... )
+        >>> tfrecs.parse_example([record], {"lines": lines})["lines"].tolist()
+        [[[b'a', b'b'], [], [b'c']]]
     """
-    return tuple(_native_feature(name, feature) for name, feature in features.items())
 
+    RowSplits = RowSplits
+    RowLengths = RowLengths
+    RowStarts = RowStarts
+    RowLimits = RowLimits
+    ValueRowIds = ValueRowIds
+    UniformRowLength = UniformRowLength
 
-def _native_feature(name: Any, feature: Any) -> NativeFeature:
-    if not isinstance(name, str):
-        raise SpecError(f"a feature's name must be str, not {type(name).__name__}: {name!r}")
-    if not is_encodable(name):
-        raise SpecError(f"a feature's name must be encodable as UTF-8: {name!r}")
-    match feature:
-        case FixedLenFeature():
-            kind, shape = kind_of(feature.dtype, name), _checked_shape(feature.shape, name)
-            default = _checked_default(feature.default_value, kind, shape, name)
-            return name, kind, "fixed", shape, default
-        case VarLenFeature():
-            return name, kind_of(feature.dtype, name), "ragged", None, None
-    text = f"feature {name!r}: expected FixedLenFeature or VarLenFeature, got {feature!r}"
-    raise SpecError(text, feature=name)
+    __slots__ = ()
 
-
-def kind_of(dtype: Any, name: str) -> str:
-    """Return "int64", "float32" or "bytes" for whatever way of saying so `dtype` is."""
-    for word in _words(dtype):
-        if word in _KINDS:
-            return _KINDS[word]
-    raise SpecError(
-        f"feature {name!r}: dtype {dtype!r} is not in the list of allowed values: "
-        "float32 (float), int64 (int), string (bytes, str)",
-        feature=name,
-    )
-
-
-def _words(dtype: Any) -> list[str]:
-    """Possible names of a dtype: Python's type, a name, TensorFlow's or NumPy's object."""
-    if isinstance(dtype, str):
-        return [dtype]
-    # A NumPy dtype equals Python's type but has another name: np.dtype("int64") == int.
-    if isinstance(dtype, type) and dtype in {int, float, bytes, str}:
-        return [dtype.__name__]
-    named = getattr(dtype, "name", None)  # tf.DType and np.dtype
-    if isinstance(named, str) and not isinstance(dtype, np.dtype):
-        return [named]
-    if dtype is None:
-        return []
-    try:
-        resolved = np.dtype(dtype)
-    except (TypeError, ValueError):
-        return []
-    return ["bytes" if resolved.kind in "SUOT" else resolved.name]
-
-
-def _checked_shape(shape: Any, name: str) -> list[int]:
-    if shape is None:
-        raise SpecError(f"Missing shape for feature {name}.", feature=name)
-    dims = list(shape) if isinstance(shape, Iterable) else [shape]
-    if dims and dims[0] is None:
-        raise SpecError(
-            f"First dimension of shape for feature {name} unknown. "
-            "Consider using FixedLenSequenceFeature.",
-            feature=name,
+    def __new__(
+        cls,
+        dtype: npt.DTypeLike,
+        value_key: str | None = None,
+        partitions: Sequence[Partition] = (),
+        row_splits_dtype: npt.DTypeLike = "int32",
+        validate: bool = False,  # noqa: FBT001, FBT002 - TensorFlow's signature
+    ) -> "RaggedFeature":
+        """Check the arguments as TensorFlow does, when the feature is made."""
+        dtype_name(dtype, value_key or "")
+        if value_key is not None and not (isinstance(value_key, str) and value_key):
+            raise SpecError(f"value_key must be a string that is not empty, got {value_key!r}")
+        if dtype_name(row_splits_dtype, value_key or "") not in {"int32", "int64"}:
+            raise SpecError(f"row_splits_dtype must be int32 or int64, got {row_splits_dtype!r}")
+        if not isinstance(partitions, list | tuple):
+            raise SpecError(f"partitions must be a list or tuple, got {partitions!r}")
+        for partition in partitions:
+            _check_partition(partition)
+        if not isinstance(validate, bool):
+            raise SpecError(f"validate must be a bool, got {validate!r}")
+        return super().__new__(
+            cls, dtype, value_key, tuple(partitions), row_splits_dtype, validate
         )
-    if any(dim is None for dim in dims):
-        raise SpecError(
-            f"All dimensions of shape for feature {name} need to be known but received {dims}.",
-            feature=name,
-        )
-    if not all(isinstance(dim, int | np.integer) and not isinstance(dim, bool) for dim in dims):
-        raise SpecError(f"feature {name!r}: shape {shape!r} is no list of integers", feature=name)
-    if any(dim < 0 for dim in dims):
-        raise SpecError(f"feature {name!r}: Dimension {min(dims)} must be >= 0", feature=name)
-    if max(dims, default=0) > _MAX_DIM or math.prod(map(int, dims)) > np.iinfo(np.int64).max:
-        raise SpecError(f"feature {name!r}: shape {shape!r} is too large", feature=name)
-    return [int(dim) for dim in dims]
 
 
-def _checked_default(default: Any, kind: str, shape: list[int], name: str) -> Any:
-    if default is None:
-        return None
-    values = [_converted(value, kind, name) for value in _flat(default)]
-    wanted = math.prod(shape)
-    if len(values) != wanted:
-        raise SpecError(
-            f"feature {name!r}: its default_value has {len(values)} values, but the requested "
-            f"shape {shape} has {wanted} (there is no broadcasting)",
-            feature=name,
-        )
-    if not values:
-        return None  # as in TensorFlow: a default of no values is none
-    if kind != "float32":
-        return values
-    try:
-        with np.errstate(over="ignore"):  # as in TensorFlow, 1e300 becomes infinity
-            return np.array(values, np.float32)
-    except OverflowError as error:
-        raise SpecError(f"feature {name!r}: its default_value: {error}", feature=name) from None
+def _check_partition(partition: Any) -> None:
+    if not isinstance(partition, _PARTITIONS):
+        names = ", ".join(kind.__name__ for kind in _PARTITIONS)
+        raise SpecError(f"partitions are objects of RaggedFeature's {names}, got {partition!r}")
+    if not isinstance(partition, UniformRowLength):
+        if not isinstance(partition.key, str):
+            raise SpecError(f"the key of a partition is a string, got {partition!r}")
+        return
+    length = partition.length
+    if not isinstance(length, int | np.integer) or isinstance(length, bool) or length < 1:
+        raise SpecError(f"the length of a partition is a positive integer, got {partition!r}")
 
 
-def _flat(default: Any) -> list[Any]:
-    """Flatten nested lists and arrays row-major."""
-    if isinstance(default, np.ndarray | np.generic):
-        return list(np.ravel(default))
-    if isinstance(default, list | tuple | range):
-        return [leaf for item in default for leaf in _flat(item)]
-    return [default]
-
-
-def _converted(value: Any, kind: str, name: str) -> Any:
-    if kind == "bytes" and isinstance(value, bytes):
-        return bytes(value)
-    if kind == "bytes" and isinstance(value, str) and is_encodable(value):
-        return value.encode()
-    is_int = isinstance(value, int | np.integer | np.bool_)
-    if kind == "float32" and (is_int or isinstance(value, float | np.floating)):
-        return value
-    if kind == "int64" and is_int and -(2**63) <= int(value) < 2**63:
-        return int(value)
-    raise SpecError(
-        f"feature {name!r}: its default_value {value!r} is no {kind.replace('bytes', 'string')}",
-        feature=name,
-    )
+Feature: TypeAlias = (
+    FixedLenFeature | VarLenFeature | SparseFeature | RaggedFeature | FixedLenSequenceFeature
+)
+Features: TypeAlias = Mapping[str, Feature]
 
 
 def is_encodable(text: str) -> bool:

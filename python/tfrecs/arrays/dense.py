@@ -1,0 +1,89 @@
+"""Values put in their places in a dense array."""
+
+from typing import Any, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from tfrecs.arrays.byte_strings import BytesArray, IntArray, Values
+from tfrecs.errors import SpecError
+
+
+@overload
+def scattered(
+    values: npt.NDArray[Any], places: IntArray, size: int, default: Any
+) -> npt.NDArray[Any]: ...
+@overload
+def scattered(values: BytesArray, places: IntArray, size: int, default: Any) -> BytesArray: ...
+def scattered(values: Values, places: IntArray, size: int, default: Any) -> Values:
+    """Return an array of `size` elements: `values` at `places`, and elsewhere `default`.
+
+    Args:
+        values: The values, along their first axis.
+        places: A place for each, in 0 ≤ place < size.
+        size: The length of the first axis of the result.
+        default: A scalar; None is 0 or b"".
+    """
+    if isinstance(values, BytesArray):
+        return _scattered_bytes(values, places, size, default)
+    shape = (size, *values.shape[1:])
+    if default is None or default == 0:
+        dense = np.zeros(shape, values.dtype)  # the system hands out zeroed pages as they are used
+    else:
+        dense = np.full(shape, default, values.dtype)
+    dense[places] = values
+    return dense
+
+
+def _scattered_bytes(values: BytesArray, places: IntArray, size: int, default: Any) -> BytesArray:
+    each = int(np.prod(values.shape[1:], dtype=np.int64))
+    shape = (size, *values.shape[1:])
+    if default in (None, b"", "") and (places[1:] > places[:-1]).all():
+        return _spread(values, places, size, each).reshape(shape)
+    flat = values.ravel()
+    index = np.full((size, each), flat.size, np.int64)
+    index[places] = np.arange(flat.size).reshape(len(values), each)
+    filler = BytesArray.from_values([b"" if default is None else default])
+    start, end = int(flat.offsets[0]), int(flat.offsets[-1])
+    data = np.concatenate([flat.data[start:end], filler.data])
+    offsets = np.append(flat.offsets - start, end - start + filler.nbytes)
+    padded: BytesArray = BytesArray(data, offsets)[index.ravel()]
+    return padded.reshape(shape)
+
+
+def _spread(values: BytesArray, places: IntArray, size: int, each: int) -> BytesArray:
+    """Put values of ascending places among empty ones: the bytes stay where they are."""
+    lengths = np.zeros((size, each), np.int64)
+    lengths[places] = np.diff(values.offsets).reshape(len(values), each)
+    offsets = np.empty(size * each + 1, np.int64)
+    offsets[0] = values.offsets[0]
+    np.cumsum(lengths, out=offsets[1:])
+    offsets[1:] += offsets[0]
+    return BytesArray(values.data, offsets)
+
+
+def row_major_places(indices: IntArray, shape: tuple[int, ...]) -> IntArray:
+    """Return the place of each index tuple in an array of `shape` laid out flat.
+
+    Raises:
+        SpecError: An index lies outside of the shape.
+    """
+    dims = np.array(shape, np.int64)
+    outside = (indices < 0) | (indices >= dims)
+    if outside.any():
+        first = indices[np.argmax(outside.any(axis=1))].tolist()
+        raise SpecError(f"index {first} lies outside of dense_shape {list(shape)}")
+    strides = np.cumprod(np.append(dims[1:], 1)[::-1])[::-1]
+    return indices @ strides
+
+
+def checked_shape(dense_shape: Any) -> tuple[int, ...]:
+    """Return a dense_shape as a tuple.
+
+    Raises:
+        SpecError: A dimension is negative, which is to say unknown.
+    """
+    shape = tuple(int(dim) for dim in dense_shape)
+    if min(shape, default=0) < 0:
+        raise SpecError(f"dense_shape {list(shape)} has an unknown dimension")
+    return shape

@@ -1,0 +1,46 @@
+"""The native decoder's columns as arrays over their memory."""
+
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from tfrecs import _core
+from tfrecs.arrays.byte_strings import BytesArray, Values
+from tfrecs.arrays.pieces import Pieces, pieces_of_rows
+from tfrecs.arrays.ragged import RaggedTensor
+from tfrecs.dtypes import numpy_dtype
+
+Column: TypeAlias = npt.NDArray[Any] | BytesArray | RaggedTensor
+
+
+def column_of(columns: _core.Columns, index: int) -> Column:
+    """Return column `index` as arrays over its own memory."""
+    dtype, memory, offsets, shape, splits, present = columns.column(index)
+    source = (columns, index)
+    flat = _flat_values(dtype, memory, offsets)
+    if not splits:
+        full = (columns.num_rows, *shape)
+        if isinstance(flat, BytesArray):
+            return BytesArray(flat.data, flat.offsets, full, _source=source)
+        return flat.reshape(full)
+    values: Values | RaggedTensor = flat.reshape((-1, *shape)) if shape else flat
+    for inner in reversed(splits[1:]):
+        values = RaggedTensor(values, _view(inner, np.int64))
+    missing = None if present is None else _view(present, np.uint8) == 0
+    return RaggedTensor(values, _view(splits[0], np.int64), missing, _source=source)
+
+
+def _flat_values(dtype: str, memory: _core.Buffer, offsets: _core.Buffer | None) -> Values:
+    if offsets is not None:
+        return BytesArray(_view(memory, np.uint8), _view(offsets, np.int64))
+    return _view(memory, numpy_dtype(dtype))
+
+
+def _view(memory: _core.Buffer, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+    return np.frombuffer(memoryview(memory), dtype)  # type: ignore[arg-type, unused-ignore]
+
+
+def ragged_pieces(name: str, ragged: RaggedTensor) -> Pieces:
+    """Return a ragged column in the form that the native side takes."""
+    return pieces_of_rows(name, ragged.flat_values, ragged.nested_row_splits, ragged.missing)

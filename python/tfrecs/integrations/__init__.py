@@ -1,0 +1,1 @@
+"""Other libraries' types, one file a library, loaded when a method first needs it."""

@@ -1,0 +1,149 @@
+"""From decoded columns to what the feature kinds promise."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from tfrecs import _core
+from tfrecs.arrays import IntArray, RaggedTensor, SparseTensor, Values, column_of
+from tfrecs.arrays.dense import scattered
+from tfrecs.parsing.partitions import MisfitError
+from tfrecs.parsing.plan import Divided, Indexed, Packed, Padded, Part, Plan, Whole
+from tfrecs.parsing.ragged import divided
+from tfrecs.parsing.serialized import Source
+
+# Row numbers in the data say how many rows there are: at most 1 MB of row splits, and 32 bytes of
+# them for every byte of input.
+_FREE_ROWS = 2**17
+_ROWS_PER_BYTE = 4
+
+
+class Assembly:
+    """Decoded columns, and the records that they come from."""
+
+    def __init__(self, columns: _core.Columns, source: Source) -> None:
+        """Keep both."""
+        self._columns = columns
+        self._source = source
+        self._is_single = source.is_single
+
+    def features(self, plan: Plan) -> dict[str, Any]:
+        """Return what is made of the columns, by the features' names."""
+        return {name: self._made(name, part) for name, part in plan.parts.items()}
+
+    def lengths(self, plan: Plan) -> dict[str, IntArray]:
+        """Return how many elements each row of the padded columns has."""
+        parts = {name: part for name, part in plan.parts.items() if isinstance(part, Padded)}
+        lengths = {name: self._rows(part.column).row_lengths() for name, part in parts.items()}
+        return {name: rows.reshape(() if self._is_single else -1) for name, rows in lengths.items()}
+
+    def _made(self, name: str, part: Part) -> Any:
+        match part:
+            case Whole():
+                return self._whole(part)
+            case Packed():
+                return self._packed(part)
+            case Padded():
+                return self._padded(name, part)
+            case Indexed():
+                return self._indexed(name, part)
+            case Divided():
+                return self._divided(name, part)
+
+    def _rows(self, column: int) -> RaggedTensor:
+        return column_of(self._columns, column)  # type: ignore[return-value]
+
+    def _whole(self, part: Whole) -> Values:
+        array: Any = column_of(self._columns, part.column)
+        return array.reshape(array.shape[1:]) if self._is_single else array  # type: ignore[no-any-return]
+
+    def _packed(self, part: Packed) -> SparseTensor:
+        rows = self._rows(part.column)
+        if not self._is_single:
+            return rows.to_sparse()
+        if isinstance(rows.values, RaggedTensor):
+            return rows.values.to_sparse()
+        size = len(rows.values)
+        indices = np.arange(size, dtype=np.int64).reshape(size, 1)
+        return SparseTensor(indices, rows.values, np.array([size], np.int64))
+
+    def _padded(self, name: str, part: Padded) -> Values:
+        rows = self._rows(part.column)
+        if self._is_single:
+            return rows.values  # type: ignore[return-value]
+        try:
+            return padded(rows, part.padding)
+        except MemoryError as error:
+            row = int(np.argmax(rows.row_lengths()))
+            reason = f"no memory to pad {len(rows)} records to the length of this one: {error}"
+            raise self._source.error(row, name, reason) from None
+
+    def _indexed(self, name: str, part: Indexed) -> SparseTensor:
+        values = self._rows(part.values)
+        indices = [self._rows(column) for column in part.indices]
+        for rows, key in zip(indices, part.keys, strict=False):
+            self._require_equal_lengths(name, rows, values, (key, part.keys[-1]))
+        columns: list[Any] = [rows.values for rows in indices]
+        size = [*part.size]
+        if not self._is_single:
+            numbers = np.arange(len(values), dtype=np.int64)
+            columns.insert(0, np.repeat(numbers, values.row_lengths()))
+            size.insert(0, len(values))
+        flat: Any = values.values
+        if not part.already_sorted and not _is_sorted(columns):
+            order = np.lexsort(columns[::-1])
+            columns, flat = [column[order] for column in columns], flat[order]
+        return SparseTensor(np.stack(columns, axis=1), flat, np.array(size, np.int64))
+
+    def _require_equal_lengths(
+        self, name: str, indices: RaggedTensor, values: RaggedTensor, keys: tuple[str, str]
+    ) -> None:
+        numbers, counts = indices.row_lengths(), values.row_lengths()
+        differ = numbers != counts
+        if differ.any():
+            row = int(np.argmax(differ))
+            reason = (
+                f"{numbers[row]} indices (feature {keys[0]!r}) and {counts[row]} values (feature "
+                f"{keys[1]!r}) are not compatible: there is one index for each value"
+            )
+            raise self._source.error(row, name, reason)
+
+    def _divided(self, name: str, part: Divided) -> RaggedTensor | Values:
+        try:
+            return divided(part, self._rows, is_single=self._is_single, max_rows=self._max_rows)
+        except MisfitError as misfit:
+            raise self._source.error(misfit.row, name, misfit.reason) from None
+
+    def _max_rows(self) -> int:
+        return _FREE_ROWS + _ROWS_PER_BYTE * self._source.nbytes
+
+
+def padded(rows: RaggedTensor, padding: Any = None) -> Values:
+    """Return rows of elements as an array of shape (rows, longest, …).
+
+    Raises:
+        MemoryError: There is not as much memory.
+    """
+    values: Any = rows.values
+    lengths = rows.row_lengths()
+    longest = int(lengths.max(initial=0))
+    shape = (len(rows), longest, *values.shape[1:])
+    if len(values) == len(rows) * longest:
+        return values.reshape(shape)  # type: ignore[no-any-return]
+    if math.prod(shape) * np.dtype(np.int64).itemsize > np.iinfo(np.intp).max:
+        raise MemoryError(f"an array of shape {shape} is too large")
+    starts = np.arange(len(rows), dtype=np.int64) * longest - rows.row_splits[:-1]
+    places = np.arange(len(values)) + np.repeat(starts, lengths)
+    dense: Any = scattered(values, places, len(rows) * longest, padding)
+    return dense.reshape(shape)  # type: ignore[no-any-return]
+
+
+def _is_sorted(columns: list[Any]) -> bool:
+    """Whether the rows of a table of indices ascend; its last column decides last."""
+    ascends = np.zeros(max(len(columns[0]) - 1, 0), np.bool_)
+    equal = ~ascends
+    for column in columns:
+        ascends |= equal & (column[1:] > column[:-1])
+        equal &= column[1:] == column[:-1]
+    return bool((ascends | equal).all())

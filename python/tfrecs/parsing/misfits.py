@@ -1,0 +1,76 @@
+"""Whether the partitions of a RaggedFeature fit the values, record by record."""
+
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from tfrecs.arrays import IntArray
+from tfrecs.features import Partition, RowLengths, RowLimits, RowSplits, RowStarts
+
+BoolArray: TypeAlias = npt.NDArray[np.bool_]
+
+
+def misfit(
+    partition: Partition, numbers: IntArray, splits: IntArray, sizes: IntArray
+) -> tuple[int, str] | None:
+    """Return the first record whose numbers do not fit its values, and why; None if all do.
+
+    Args:
+        partition: What the numbers mean.
+        numbers: Those of all records.
+        splits: Where the numbers of each record end, with a leading 0.
+        sizes: How many values (or rows of them) each record has.
+    """
+    bad = _bad_rows(partition, numbers, splits, sizes)
+    if not bad.any():
+        return None
+    row = int(np.argmax(bad))
+    own = numbers[splits[row] : splits[row + 1]]
+    shown = np.array2string(own, threshold=8, edgeitems=3, separator=", ")
+    kind, key = type(partition).__name__, getattr(partition, "key", "")
+    reason = (
+        f"{kind} {shown} of {key!r} do not form a valid RaggedTensor over {sizes[row]} values"
+    )
+    return row, reason
+
+
+def _bad_rows(
+    partition: Partition, numbers: IntArray, splits: IntArray, sizes: IntArray
+) -> BoolArray:
+    lengths = np.diff(splits)
+    if isinstance(partition, RowLengths):
+        return _bad_lengths(numbers, splits, sizes)
+    is_there = lengths > 0
+    firsts, lasts = np.zeros(len(lengths), np.int64), np.zeros(len(lengths), np.int64)
+    firsts[is_there] = numbers[splits[:-1][is_there]]
+    lasts[is_there] = numbers[splits[1:][is_there] - 1]
+    bad = _descends(numbers, splits) | (firsts < 0)
+    if isinstance(partition, RowSplits):
+        return bad | (firsts != 0) | (lasts != sizes)
+    if isinstance(partition, RowLimits):
+        return bad | (lasts != sizes)
+    if isinstance(partition, RowStarts):
+        return bad | (firsts != 0) | (lasts > sizes) | (~is_there & (sizes > 0))
+    return bad | (lengths != sizes)
+
+
+def _bad_lengths(numbers: IntArray, splits: IntArray, sizes: IntArray) -> BoolArray:
+    row_of = np.repeat(np.arange(len(sizes)), np.diff(splits))
+    outside = (numbers < 0) | (numbers > sizes[row_of])
+    bad = _marked(row_of[outside], len(sizes))
+    sums = np.concatenate([[0], np.cumsum(np.where(outside, 0, numbers))])
+    return bad | (sums[splits[1:]] - sums[splits[:-1]] != sizes)
+
+
+def _descends(numbers: IntArray, splits: IntArray) -> BoolArray:
+    """Which rows have a number that is less than the one before it."""
+    row_of = np.repeat(np.arange(len(splits) - 1), np.diff(splits))
+    down = (numbers[1:] < numbers[:-1]) & (row_of[1:] == row_of[:-1])
+    return _marked(row_of[1:][down], len(splits) - 1)
+
+
+def _marked(rows: npt.NDArray[Any], count: int) -> BoolArray:
+    marks = np.zeros(count, np.bool_)
+    marks[rows] = True
+    return marks

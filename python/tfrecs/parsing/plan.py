@@ -1,0 +1,250 @@
+"""What to decode, and what to make of it.
+
+The features that people ask for and the columns that are decoded are two things: a SparseFeature is
+made of several columns, and features can share one. So a plan has the columns, each by the key that
+it has in the records, and for each feature a part that says which columns it is made of and how.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from tfrecs.dtypes import dtype_name
+from tfrecs.errors import SpecError
+from tfrecs.features import (
+    Features,
+    FixedLenFeature,
+    FixedLenSequenceFeature,
+    Partition,
+    RaggedFeature,
+    SparseFeature,
+    UniformRowLength,
+    VarLenFeature,
+)
+from tfrecs.parsing.checks import (
+    checked_default,
+    checked_element_shape,
+    checked_name,
+    checked_padding,
+    checked_shape,
+)
+
+# A column as the native decoder takes it: key, dtype, layout ("fixed", "ragged" or "repeated"),
+# shape (None: ragged), and of "fixed" the default values (None: required; a list, or for floats an
+# array, which keeps every bit), of "repeated" in feature lists whether a list may be missing.
+NativeFeature: TypeAlias = tuple[str, str, str, list[int] | None, Any]
+
+
+@dataclass(frozen=True)
+class Whole:
+    """The column as it is: FixedLenFeature."""
+
+    column: int
+
+
+@dataclass(frozen=True)
+class Packed:
+    """The values of each row from the left of a sparse tensor: VarLenFeature."""
+
+    column: int
+
+
+@dataclass(frozen=True)
+class Padded:
+    """The elements of each row, padded to the longest: FixedLenSequenceFeature."""
+
+    column: int
+    padding: Any = None
+
+
+@dataclass(frozen=True)
+class Indexed:
+    """Values at indices that other columns hold: SparseFeature."""
+
+    indices: tuple[int, ...]
+    values: int
+    size: tuple[int, ...]
+    already_sorted: bool
+    keys: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Divided:
+    """Values divided into rows by other columns, or into rows of one length: RaggedFeature."""
+
+    values: int
+    partitions: tuple[tuple[Partition, int | None], ...]
+    splits_dtype: np.dtype[Any]
+    validate: bool
+
+
+Part: TypeAlias = Whole | Packed | Padded | Indexed | Divided
+
+
+@dataclass
+class Plan:
+    """The columns to decode, and the part of each feature."""
+
+    columns: list[NativeFeature] = field(default_factory=list)
+    parts: dict[str, Part] = field(default_factory=dict)
+    _claims: dict[str, "_Claim"] = field(default_factory=dict)
+
+    def column(self, claim: "_Claim", native: NativeFeature) -> int:
+        """Return the place of a column, which features of one class can share.
+
+        Raises:
+            SpecError: Another feature wants the same key in another way.
+        """
+        key = native[0]
+        held = self._claims.setdefault(key, claim)
+        if held is claim:
+            self.columns.append(native)
+            claim.place = len(self.columns) - 1
+        if held.dtype != claim.dtype:
+            text = f"Conflicting type {held.dtype} vs {claim.dtype} for feature {key}."
+            raise SpecError(text, feature=key)
+        if held.group != claim.group:
+            first, second = sorted([held.group, claim.group])
+            raise SpecError(
+                f"{first.capitalize()} and {second} keys must not intersect: two features want "
+                f"{key!r}, one {first}, one {second}; rename none, but parse them one by one",
+                feature=key,
+            )
+        if held.splits_dtype != claim.splits_dtype:
+            text = f"{held.splits_dtype} vs {claim.splits_dtype} for feature {key}."
+            raise SpecError(f"Conflicting partition type {text}", feature=key)
+        return held.place
+
+
+@dataclass(eq=False)
+class _Claim:
+    """How a feature wants a column: TensorFlow lets features share one only if they agree."""
+
+    group: str  # "dense", "sparse" or "ragged"
+    dtype: str
+    splits_dtype: str = ""
+    place: int = -1
+
+
+def plan_examples(features: Features) -> Plan:
+    """Plan to parse Examples.
+
+    Raises:
+        SpecError: Something is wrong with a feature, which the text names.
+    """
+    kinds = (FixedLenFeature, VarLenFeature, SparseFeature, RaggedFeature, FixedLenSequenceFeature)
+    return _plan(features, kinds)
+
+
+def plan_context(features: Features | None) -> Plan:
+    """Plan to parse the context of SequenceExamples; errors as of `plan_examples`."""
+    return _plan(features or {}, (FixedLenFeature, VarLenFeature, RaggedFeature))
+
+
+def plan_lists(features: Features | None) -> Plan:
+    """Plan to parse the feature lists of SequenceExamples; errors as of `plan_examples`."""
+    kinds = (FixedLenSequenceFeature, VarLenFeature, RaggedFeature)
+    return _plan(features or {}, kinds, in_lists=True)
+
+
+def _plan(features: Features, kinds: tuple[type, ...], *, in_lists: bool = False) -> Plan:
+    plan = Plan()
+    for name, feature in features.items():
+        checked_name(name)
+        if not isinstance(feature, kinds):
+            expected = ", ".join(kind.__name__ for kind in kinds)
+            kind = type(feature).__name__
+            text = f"Unsupported {kind} {feature!r} for key {name!r}: here it can be {expected}"
+            raise SpecError(text, feature=name)
+        plan.parts[name] = _part(plan, name, feature, in_lists=in_lists)
+    return plan
+
+
+def _part(plan: Plan, name: str, feature: Any, *, in_lists: bool) -> Part:
+    match feature:
+        case FixedLenFeature():
+            return _fixed(plan, name, feature)
+        case VarLenFeature():
+            return Packed(_ragged_column(plan, "sparse", name, dtype_name(feature.dtype, name)))
+        case SparseFeature():
+            return _sparse(plan, name, feature)
+        case FixedLenSequenceFeature():
+            return _sequence(plan, name, feature, in_lists=in_lists)
+        case _:
+            return _ragged(plan, name, feature)
+
+
+def _fixed(plan: Plan, name: str, feature: FixedLenFeature) -> Whole:
+    dtype, shape = dtype_name(feature.dtype, name), checked_shape(feature.shape, name)
+    default = checked_default(feature.default_value, dtype, shape, name)
+    return Whole(plan.column(_Claim("dense", dtype), (name, dtype, "fixed", shape, default)))
+
+
+def _sequence(
+    plan: Plan, name: str, feature: FixedLenSequenceFeature, *, in_lists: bool
+) -> Padded:
+    dtype, shape = dtype_name(feature.dtype, name), checked_element_shape(feature.shape, name)
+    padding = checked_padding(feature.default_value, dtype, name)
+    if in_lists and padding is not None:
+        text = f"Value feature_list.dense_defaults[{name}] must be None: padding is always 0 or b''"
+        raise SpecError(text, feature=name)
+    if not in_lists and not feature.allow_missing:
+        text = "Unsupported: FixedLenSequenceFeature requires allow_missing to be True."
+        raise SpecError(f"feature {name!r}: {text}", feature=name)
+    allow_missing = bool(feature.allow_missing) if in_lists else None
+    native = (name, dtype, "repeated", shape, allow_missing)
+    return Padded(plan.column(_Claim("dense", dtype), native), padding)
+
+
+def _ragged_column(
+    plan: Plan, group: str, key: str, dtype: str, splits_dtype: str = ""
+) -> int:
+    claim = _Claim(group, dtype, splits_dtype)
+    return plan.column(claim, (checked_name(key), dtype, "ragged", None, None))
+
+
+def _sparse(plan: Plan, name: str, feature: SparseFeature) -> Indexed:
+    keys, size = _index_keys(name, feature)
+    if not feature.value_key:
+        raise SpecError(f"Missing value_key for SparseFeature {name!r}: {feature}.", feature=name)
+    dtype = dtype_name(feature.dtype, name)
+    indices = tuple(_ragged_column(plan, "sparse", key, "int64") for key in keys)
+    values = _ragged_column(plan, "sparse", feature.value_key, dtype)
+    return Indexed(indices, values, size, bool(feature.already_sorted), (*keys, feature.value_key))
+
+
+def _index_keys(name: str, feature: SparseFeature) -> tuple[tuple[str, ...], tuple[int, ...]]:
+    keys, size = feature.index_key, feature.size
+    if not keys:
+        raise SpecError(f"Missing index_key for SparseFeature {name!r}: {feature}.", feature=name)
+    if isinstance(keys, str):
+        keys, size = [keys], [size]  # type: ignore[list-item]
+    if not isinstance(size, Sequence) or isinstance(size, str):
+        text = f"feature {name!r}: for several index keys, size is a list of integers, not {size!r}"
+        raise SpecError(text, feature=name)
+    if not all(isinstance(dim, int | np.integer) for dim in size):
+        text = f"feature {name!r}: size {feature.size!r} is no integer (for one index_key) nor a list"
+        raise SpecError(f"{text} of integers (for a list of them)", feature=name)
+    if len(keys) != len(size):
+        raise SpecError(
+            f"feature {name!r}: index_key and size have to have equal lengths, they have "
+            f"{len(keys)} and {len(size)}",
+            feature=name,
+        )
+    return tuple(keys), tuple(int(dim) for dim in size)
+
+
+def _ragged(plan: Plan, name: str, feature: RaggedFeature) -> Divided:
+    splits = dtype_name(feature.row_splits_dtype, name)
+    key = name if feature.value_key is None else feature.value_key
+    values = _ragged_column(plan, "ragged", key, dtype_name(feature.dtype, name), splits)
+    partitions: list[tuple[Partition, int | None]] = []
+    for partition in feature.partitions:
+        if isinstance(partition, UniformRowLength):
+            partitions.append((partition, None))
+        else:
+            column = _ragged_column(plan, "ragged", partition.key, "int64", splits)
+            partitions.append((partition, column))
+    return Divided(values, tuple(partitions), np.dtype(splits), feature.validate)

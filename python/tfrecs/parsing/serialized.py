@@ -1,0 +1,96 @@
+"""Serialized records in every form that they are handed in, and errors that name one of them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from tfrecs import _core
+from tfrecs.arrays import BytesArray
+from tfrecs.errors import ParseError, SpecError
+
+Serialized: TypeAlias = (
+    bytes | Sequence[bytes] | _core.Records | BytesArray | npt.NDArray[np.object_ | np.bytes_]
+)
+
+
+@dataclass(frozen=True)
+class Source:
+    """The records to parse, as the native decoder takes them."""
+
+    records: _core.Records | list[bytes]
+    names: list[str] | None
+    is_single: bool
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of all records together."""
+        if isinstance(self.records, _core.Records):
+            return self.records.nbytes
+        return sum(map(len, self.records))
+
+    def error(self, row: int | None, feature: str, reason: str) -> ParseError:
+        """Return an error in record `row`, with its text in the form of the native decoder's."""
+        place = "" if row is None else f"record {row}: "
+        named = "" if row is None or self.names is None else f"Name: {self.names[row]}, "
+        text = f'{place}{named}feature "{feature}": {reason}'
+        return ParseError(text, record=row, feature=feature, reason=reason)
+
+
+def source_of(serialized: Serialized, names: Sequence[str] | str | None) -> Source:
+    """Return the records, and their names.
+
+    Raises:
+        SpecError: They have more than one dimension, or are no records; or there are not as many
+            names as records.
+    """
+    records = _records(serialized)
+    if isinstance(records, bytes):
+        return Source([records], _checked_names(names, None), is_single=True)
+    return Source(records, _checked_names(names, len(records)), is_single=False)
+
+
+def single_source(serialized: Serialized, name: Sequence[str] | str | None) -> Source:
+    """Return the one record, and its name.
+
+    Raises:
+        SpecError: It is not one.
+    """
+    source = source_of(serialized, name)
+    if not source.is_single:
+        raise SpecError(f"Input serialized must be a scalar, got {len(source.records)} records")
+    return source
+
+
+def _checked_names(names: Sequence[str] | str | None, records: int | None) -> list[str] | None:
+    """Names are as many as records (one str, if that is a scalar); an empty list is none."""
+    is_one = isinstance(names, str)
+    if names is None or (not is_one and len(names) == 0):
+        return None
+    if is_one != (records is None) or (records is not None and len(names) != records):
+        shape = "" if is_one else str(len(names))
+        raise SpecError(
+            "Expected names have the same shape as serialized: "
+            f"name.shape=[{shape}], serialized.shape=[{'' if records is None else records}]"
+        )
+    return [str(name) for name in ([names] if is_one else names)]
+
+
+def _records(serialized: Serialized) -> bytes | _core.Records | list[bytes]:
+    """The records as the native decoder takes them; bytes for a scalar."""
+    if isinstance(serialized, bytes | _core.Records):
+        return serialized
+    if isinstance(serialized, str | bytearray | memoryview | Mapping):
+        raise SpecError(
+            f"serialized is bytes or a sequence of bytes, not {type(serialized).__name__}"
+        )
+    if isinstance(serialized, BytesArray | np.ndarray):
+        if serialized.ndim > 1:
+            shape = ",".join(map(str, serialized.shape))
+            raise SpecError(f"Expected serialized to be a scalar or vector, got shape: [{shape}]")
+        if isinstance(serialized, BytesArray) and serialized.ndim == 1:
+            return serialized.to_records()
+        return serialized.tolist()  # type: ignore[no-any-return]
+    return list(serialized)
