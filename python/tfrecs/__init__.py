@@ -29,8 +29,19 @@ from tfrecs.examples import (
     encode_example,
     encode_sequence_example,
 )
-from tfrecs.features import FixedLenFeature, VarLenFeature
-from tfrecs.parsing import parse_example, parse_single_example
+from tfrecs.features import (
+    FixedLenFeature,
+    FixedLenSequenceFeature,
+    RaggedFeature,
+    SparseFeature,
+    VarLenFeature,
+)
+from tfrecs.parsing import (
+    parse_example,
+    parse_sequence_example,
+    parse_single_example,
+    parse_single_sequence_example,
+)
 from tfrecs.records import RecordReader, Records, RecordWriter, count, verify
 from tfrecs.sharded import ShardedWriter
 
@@ -62,16 +73,19 @@ __all__ = [
     "Features",
     "FileError",
     "FixedLenFeature",
+    "FixedLenSequenceFeature",
     "FloatList",
     "Int64List",
     "NotTFRecordError",
     "ParseError",
+    "RaggedFeature",
     "RaggedTensor",
     "RecordReader",
     "RecordWriter",
     "Records",
     "SequenceExample",
     "ShardedWriter",
+    "SparseFeature",
     "SparseTensor",
     "SpecError",
     "StateError",
@@ -85,7 +99,9 @@ __all__ = [
     "encode_example",
     "encode_sequence_example",
     "parse_example",
+    "parse_sequence_example",
     "parse_single_example",
+    "parse_single_sequence_example",
     "verify",
 ]
 

@@ -78,7 +78,7 @@ class Batch(Mapping[str, Column]):
 def describe(column: Column) -> str:
     """Say the type and the shape of a column in a few words."""
     if isinstance(column, RaggedTensor):
-        values = column.values
+        values = column.flat_values
         kind = "bytes" if isinstance(values, BytesArray) else str(values.dtype)
         missing = 0 if column.missing is None else int(column.missing.sum())
         note = f", missing in {missing} rows" if missing else ""

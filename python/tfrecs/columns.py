@@ -1,5 +1,6 @@
 """Columns as people have them, in the form that the native encoder takes."""
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -29,9 +30,7 @@ def pieces_of(name: Any, column: Any) -> tuple[Pieces, int]:
     if not is_encodable(name):
         raise SpecError(f"a feature's name must be encodable as UTF-8: {name!r}")
     if isinstance(column, RaggedTensor):
-        values = _native(name, column.values)
-        ragged = RaggedTensor(values, column.row_splits, column.missing)
-        return ragged_pieces(name, ragged), len(column)
+        return ragged_pieces(name, _flat_rows(name, column)), len(column)
     if isinstance(column, BytesArray | np.ndarray):
         return _array_pieces(name, column)
     if hasattr(column, "__arrow_c_array__") or hasattr(column, "__arrow_c_stream__"):
@@ -42,6 +41,18 @@ def pieces_of(name: Any, column: Any) -> tuple[Pieces, int]:
         text = f"feature {name!r}: a scalar ({type(column).__name__}) is no column"
         raise SpecError(text, feature=name)
     return pieces_of(name, _column_of_rows(name, list(column)))
+
+
+def _flat_rows(name: str, rows: RaggedTensor) -> RaggedTensor:
+    """Make the elements of each row, which may be arrays, one flat list."""
+    if isinstance(rows.values, RaggedTensor):
+        raise SpecError(
+            f"feature {name!r}: its rows are made of rows, and a feature is one flat list: encode "
+            "flat_values, and the row_lengths() of each level as a feature of its own",
+            feature=name,
+        )
+    each = math.prod(rows.values.shape[1:])
+    return RaggedTensor(_native(name, rows.values), rows.row_splits * each, rows.missing)
 
 
 def _array_pieces(name: str, array: Values) -> tuple[Pieces, int]:

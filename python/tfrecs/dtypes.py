@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from tfrecs.errors import SpecError
 from tfrecs.leaves import integration
@@ -41,7 +40,7 @@ def dtype_name(dtype: Any, name: str) -> str:
 
 
 def _word(dtype: Any) -> str:
-    """Return the name of a dtype: of Python's type, of TensorFlow's or NumPy's object, or itself."""
+    """Return the name of a dtype: Python's type, TensorFlow's or NumPy's object, or a name."""
     if isinstance(dtype, str):
         return dtype
     # A NumPy dtype equals Python's type but has another name: np.dtype("int64") == int.

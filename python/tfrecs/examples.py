@@ -11,7 +11,8 @@ from tfrecs.arrays import BytesArray
 from tfrecs.batch import Batch
 from tfrecs.columns import pieces_of, to_native
 from tfrecs.errors import SpecError
-from tfrecs.features import Features, native_spec
+from tfrecs.features import Features
+from tfrecs.parsing.plan import plan_batch
 
 FeatureList: TypeAlias = list[int] | list[float] | list[bytes]
 
@@ -108,9 +109,11 @@ def decode_batch(
 
     Args:
         records: Records, or a sequence of bytes.
-        features: What to decode. A FixedLenFeature becomes an array of shape (records, *shape), a
-            VarLenFeature a RaggedTensor. None decodes every feature that turns up, each to a
-            RaggedTensor in which rows can be missing, in the order of first appearance.
+        features: What to decode. A FixedLenFeature becomes an array of shape (records, *shape); a
+            VarLenFeature and a RaggedFeature a RaggedTensor; a FixedLenSequenceFeature one whose
+            values have its shape, without padding. (Partitions and SparseFeatures are for
+            parse_example.) None decodes every feature that turns up, each to a RaggedTensor in
+            which rows can be missing, in the order of first appearance.
 
     Raises:
         SpecError: Something is wrong with `features`.
@@ -123,7 +126,8 @@ def decode_batch(
         >>> tfrecs.decode_batch(records)["ids"].tolist()
         [[0], [0, 1]]
     """
-    return Batch(_core.decode_batch(records, None if features is None else native_spec(features)))
+    spec = None if features is None else tuple(plan_batch(features).columns)
+    return Batch(_core.decode_batch(records, spec))
 
 
 def encode_batch(columns: Any) -> _core.Records:

@@ -1,7 +1,7 @@
 """What to parse from an Example: the feature classes of `tf.io`, without TensorFlow."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -211,12 +211,11 @@ class RaggedFeature(_RaggedFields):
         value_key: str | None = None,
         partitions: Sequence[Partition] = (),
         row_splits_dtype: npt.DTypeLike = "int32",
-        validate: bool = False,  # noqa: FBT001, FBT002 - TensorFlow's signature
-    ) -> "RaggedFeature":
+        validate: bool = False,
+    ) -> Self:
         """Check the arguments as TensorFlow does, when the feature is made."""
+        _check_value_key(value_key)
         dtype_name(dtype, value_key or "")
-        if value_key is not None and not (isinstance(value_key, str) and value_key):
-            raise SpecError(f"value_key must be a string that is not empty, got {value_key!r}")
         if dtype_name(row_splits_dtype, value_key or "") not in {"int32", "int64"}:
             raise SpecError(f"row_splits_dtype must be int32 or int64, got {row_splits_dtype!r}")
         if not isinstance(partitions, list | tuple):
@@ -225,9 +224,12 @@ class RaggedFeature(_RaggedFields):
             _check_partition(partition)
         if not isinstance(validate, bool):
             raise SpecError(f"validate must be a bool, got {validate!r}")
-        return super().__new__(
-            cls, dtype, value_key, tuple(partitions), row_splits_dtype, validate
-        )
+        return super().__new__(cls, dtype, value_key, tuple(partitions), row_splits_dtype, validate)
+
+
+def _check_value_key(key: Any) -> None:
+    if key is not None and not (isinstance(key, str) and key):
+        raise SpecError(f"value_key must be a string that is not empty, got {key!r}")
 
 
 def _check_partition(partition: Any) -> None:
@@ -238,7 +240,7 @@ def _check_partition(partition: Any) -> None:
         if not isinstance(partition.key, str):
             raise SpecError(f"the key of a partition is a string, got {partition!r}")
         return
-    length = partition.length
+    length: Any = partition.length
     if not isinstance(length, int | np.integer) or isinstance(length, bool) or length < 1:
         raise SpecError(f"the length of a partition is a positive integer, got {partition!r}")
 

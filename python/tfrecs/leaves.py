@@ -1,4 +1,4 @@
-"""The way from a method to the optional library behind it, which nothing loads before it is used."""
+"""The way from a method to the optional library behind it, which is loaded when first needed."""
 
 from importlib import import_module
 from types import ModuleType

@@ -5,7 +5,8 @@ becomes a Python object before somebody asks for it.
 """
 
 from tfrecs.arrays.byte_strings import BytesArray, IntArray, Values
-from tfrecs.arrays.native import Column, Pieces, column_of, ragged_pieces
+from tfrecs.arrays.native import Column, column_of, ragged_pieces
+from tfrecs.arrays.pieces import Pieces
 from tfrecs.arrays.ragged import RaggedTensor
 from tfrecs.arrays.sparse import SparseTensor
 

@@ -19,7 +19,7 @@ def pieces_of_rows(
     nested_row_splits: Sequence[npt.NDArray[np.signedinteger[Any]]],
     missing: npt.NDArray[np.bool_] | None,
 ) -> Pieces:
-    """Return a column of rows of different lengths."""
+    """Return a column of rows of different lengths; with no splits, of a value a row."""
     splits = [np.ascontiguousarray(splits, np.int64) for splits in nested_row_splits]
     absent = None if missing is None else np.ascontiguousarray(missing, np.uint8)
     shape = [int(size) for size in values.shape[1:]]

@@ -1,7 +1,8 @@
 """A tensor of rows of different lengths."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from itertools import pairwise
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +15,7 @@ from tfrecs.arrays.sparse import SparseTensor
 from tfrecs.errors import SpecError
 from tfrecs.leaves import integration
 
-SplitsArray = npt.NDArray[np.int32] | IntArray
+SplitsArray: TypeAlias = npt.NDArray[np.int32] | IntArray
 
 
 class RaggedTensor:
@@ -54,7 +55,7 @@ class RaggedTensor:
         if not isinstance(values, RaggedTensor) and values.ndim == 0:
             raise SpecError("the values of a RaggedTensor have at least one dimension")
         self.values = values
-        splits = np.asarray(row_splits)
+        splits: Any = np.asarray(row_splits)
         if splits.ndim != 1 or not len(splits):
             raise SpecError("row_splits have one dimension and at least one element, 0")
         is_narrow = splits.dtype == np.int32
@@ -156,7 +157,7 @@ class RaggedTensor:
         start, stop = self._bounds()
         flat = self.values[start:stop].tolist()
         splits = np.maximum(self.row_splits - start, 0).tolist()
-        rows = [flat[begin:end] for begin, end in zip(splits, splits[1:], strict=False)]
+        rows = [flat[begin:end] for begin, end in pairwise(splits)]
         for place in [] if self.missing is None else np.flatnonzero(self.missing).tolist():
             rows[place] = None
         return rows

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from tfrecs import _core
 from tfrecs.arrays.byte_strings import BytesArray, IntArray, Values
 from tfrecs.arrays.dense import checked_shape, row_major_places, scattered
-from tfrecs.arrays.pieces import Pieces
+from tfrecs.arrays.pieces import Pieces, pieces_of_rows
 from tfrecs.leaves import integration
 
 
@@ -87,13 +87,9 @@ class SparseTensor:
     def _columns(self) -> _core.Columns:
         rank = len(self.dense_shape)
         indices = np.ascontiguousarray(self.indices, np.int64).reshape(-1)
-        values, offsets = self.values, None
-        if isinstance(values, BytesArray):
-            values, offsets = values.data, np.ascontiguousarray(values.offsets)
-        values = np.ascontiguousarray(values)
         columns: list[Pieces] = [
             ("indices", indices, None, [rank], [], None),
-            ("values", values, offsets, [], [], None),
+            pieces_of_rows("values", self.values, [], None),
         ]
         return _core.Columns.build(len(self.values), columns)
 

@@ -27,9 +27,9 @@ from tfrecs.convert.shards import (
     file_errors,
     write_shards,
 )
+from tfrecs.dtypes import kind_of
 from tfrecs.errors import Error, ParseError, SpecError
 from tfrecs.examples import encode_example
-from tfrecs.features import kind_of
 
 Kind: TypeAlias = Literal["int64", "float32", "string"]
 Line: TypeAlias = tuple[int, list[str] | ParseError]

@@ -4,9 +4,10 @@ import math
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from tfrecs import _core
-from tfrecs.arrays import IntArray, RaggedTensor, SparseTensor, Values, column_of
+from tfrecs.arrays import RaggedTensor, SparseTensor, Values, column_of
 from tfrecs.arrays.dense import scattered
 from tfrecs.parsing.partitions import MisfitError
 from tfrecs.parsing.plan import Divided, Indexed, Packed, Padded, Part, Plan, Whole
@@ -32,11 +33,12 @@ class Assembly:
         """Return what is made of the columns, by the features' names."""
         return {name: self._made(name, part) for name, part in plan.parts.items()}
 
-    def lengths(self, plan: Plan) -> dict[str, IntArray]:
+    def lengths(self, plan: Plan) -> dict[str, npt.NDArray[np.int64]]:
         """Return how many elements each row of the padded columns has."""
         parts = {name: part for name, part in plan.parts.items() if isinstance(part, Padded)}
-        lengths = {name: self._rows(part.column).row_lengths() for name, part in parts.items()}
-        return {name: rows.reshape(() if self._is_single else -1) for name, rows in lengths.items()}
+        counts = {name: self._rows(part.column).row_lengths() for name, part in parts.items()}
+        shape = () if self._is_single else (-1,)
+        return {name: rows.astype(np.int64).reshape(shape) for name, rows in counts.items()}
 
     def _made(self, name: str, part: Part) -> Any:
         match part:

@@ -29,9 +29,7 @@ def misfit(
     own = numbers[splits[row] : splits[row + 1]]
     shown = np.array2string(own, threshold=8, edgeitems=3, separator=", ")
     kind, key = type(partition).__name__, getattr(partition, "key", "")
-    reason = (
-        f"{kind} {shown} of {key!r} do not form a valid RaggedTensor over {sizes[row]} values"
-    )
+    reason = f"{kind} {shown} of {key!r} do not form a valid RaggedTensor over {sizes[row]} values"
     return row, reason
 
 
@@ -45,14 +43,16 @@ def _bad_rows(
     firsts, lasts = np.zeros(len(lengths), np.int64), np.zeros(len(lengths), np.int64)
     firsts[is_there] = numbers[splits[:-1][is_there]]
     lasts[is_there] = numbers[splits[1:][is_there] - 1]
-    bad = _descends(numbers, splits) | (firsts < 0)
+    bad: BoolArray = _descends(numbers, splits) | (firsts < 0)
     if isinstance(partition, RowSplits):
-        return bad | (firsts != 0) | (lasts != sizes)
-    if isinstance(partition, RowLimits):
-        return bad | (lasts != sizes)
-    if isinstance(partition, RowStarts):
-        return bad | (firsts != 0) | (lasts > sizes) | (~is_there & (sizes > 0))
-    return bad | (lengths != sizes)
+        bad |= (firsts != 0) | (lasts != sizes)
+    elif isinstance(partition, RowLimits):
+        bad |= lasts != sizes
+    elif isinstance(partition, RowStarts):
+        bad |= (firsts != 0) | (lasts > sizes) | (~is_there & (sizes > 0))
+    else:
+        bad |= lengths != sizes
+    return bad
 
 
 def _bad_lengths(numbers: IntArray, splits: IntArray, sizes: IntArray) -> BoolArray:
@@ -60,7 +60,8 @@ def _bad_lengths(numbers: IntArray, splits: IntArray, sizes: IntArray) -> BoolAr
     outside = (numbers < 0) | (numbers > sizes[row_of])
     bad = _marked(row_of[outside], len(sizes))
     sums = np.concatenate([[0], np.cumsum(np.where(outside, 0, numbers))])
-    return bad | (sums[splits[1:]] - sums[splits[:-1]] != sizes)
+    bad |= sums[splits[1:]] - sums[splits[:-1]] != sizes
+    return bad
 
 
 def _descends(numbers: IntArray, splits: IntArray) -> BoolArray:

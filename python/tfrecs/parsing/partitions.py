@@ -9,6 +9,7 @@ TensorFlow's, whatever that makes of them, as far as it is one.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 
@@ -81,7 +82,9 @@ class Nested:
         if rest.any() and (validate or (not self.levels and self.count % length)):
             row = int(np.argmax(rest > 0))
             sizes = int(self.tops[row + 1] - self.tops[row])
-            reason = f"its {sizes} values cannot be divided into rows of {length} (UniformRowLength)"
+            reason = (
+                f"its {sizes} values cannot be divided into rows of {length} (UniformRowLength)"
+            )
             raise MisfitError(row, reason)
         if self.levels:
             self.levels.insert(0, np.arange(self.count // length + 1, dtype=np.int64) * length)
@@ -117,8 +120,9 @@ def _by_starts(nested: Nested, numbers: RaggedTensor) -> tuple[IntArray, IntArra
 def _by_splits(nested: Nested, numbers: RaggedTensor) -> tuple[IntArray, IntArray]:
     """Row splits are a 0, which is not looked at, and limits."""
     flat, splits = _flat(numbers), _splits(numbers)
-    if nested.is_single:
-        return flat if len(flat) else np.zeros(1, np.int64), splits
+    if nested.is_single:  # ... but of one record it is, as there are no other records before it
+        level = flat if len(flat) else np.zeros(1, np.int64)
+        return level, np.array([0, len(level) - 1])
     is_limit = np.ones(len(flat), np.bool_)
     is_limit[splits[:-1][splits[1:] > splits[:-1]]] = False
     tops = _cumulated(np.maximum(np.diff(splits) - 1, 0))
@@ -136,9 +140,9 @@ def _by_row_ids(nested: Nested, numbers: RaggedTensor) -> tuple[IntArray, IntArr
     flat, splits = _flat(numbers), _splits(numbers)
     lengths = np.diff(splits)
     if len(flat) != nested.count:
-        row = int(np.argmax(lengths != np.diff(nested.tops)))
-        reason = "it has other than one row number (ValueRowIds) for each of its values"
-        raise MisfitError(row, reason)
+        sizes = np.diff(nested.tops)
+        row = int(np.argmax(lengths != sizes)) if len(lengths) == len(sizes) else 0
+        raise MisfitError(row, "there is other than one row number (ValueRowIds) for each value")
     rows = np.zeros(len(lengths), np.int64)
     if len(flat):
         if flat.min() < 0:

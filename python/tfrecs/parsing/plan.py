@@ -138,6 +138,24 @@ def plan_examples(features: Features) -> Plan:
     return _plan(features, kinds)
 
 
+def plan_batch(features: Features) -> Plan:
+    """Plan to decode columns that are features as they are; errors as of `plan_examples`."""
+    plan = plan_examples(features)
+    for name, part in plan.parts.items():
+        is_renamed = isinstance(part, Divided) and plan.columns[part.values][0] != name
+        if (
+            isinstance(part, Indexed)
+            or is_renamed
+            or (isinstance(part, Divided) and part.partitions)
+        ):
+            raise SpecError(
+                f"feature {name!r}: decode_batch gives the records' own features as columns, and "
+                "this one is put together from others: use parse_example",
+                feature=name,
+            )
+    return plan
+
+
 def plan_context(features: Features | None) -> Plan:
     """Plan to parse the context of SequenceExamples; errors as of `plan_examples`."""
     return _plan(features or {}, (FixedLenFeature, VarLenFeature, RaggedFeature))
@@ -182,9 +200,7 @@ def _fixed(plan: Plan, name: str, feature: FixedLenFeature) -> Whole:
     return Whole(plan.column(_Claim("dense", dtype), (name, dtype, "fixed", shape, default)))
 
 
-def _sequence(
-    plan: Plan, name: str, feature: FixedLenSequenceFeature, *, in_lists: bool
-) -> Padded:
+def _sequence(plan: Plan, name: str, feature: FixedLenSequenceFeature, *, in_lists: bool) -> Padded:
     dtype, shape = dtype_name(feature.dtype, name), checked_element_shape(feature.shape, name)
     padding = checked_padding(feature.default_value, dtype, name)
     if in_lists and padding is not None:
@@ -198,9 +214,7 @@ def _sequence(
     return Padded(plan.column(_Claim("dense", dtype), native), padding)
 
 
-def _ragged_column(
-    plan: Plan, group: str, key: str, dtype: str, splits_dtype: str = ""
-) -> int:
+def _ragged_column(plan: Plan, group: str, key: str, dtype: str, splits_dtype: str = "") -> int:
     claim = _Claim(group, dtype, splits_dtype)
     return plan.column(claim, (checked_name(key), dtype, "ragged", None, None))
 
@@ -216,16 +230,18 @@ def _sparse(plan: Plan, name: str, feature: SparseFeature) -> Indexed:
 
 
 def _index_keys(name: str, feature: SparseFeature) -> tuple[tuple[str, ...], tuple[int, ...]]:
-    keys, size = feature.index_key, feature.size
+    keys: Any = feature.index_key
+    size: Any = feature.size
     if not keys:
         raise SpecError(f"Missing index_key for SparseFeature {name!r}: {feature}.", feature=name)
-    if isinstance(keys, str):
-        keys, size = [keys], [size]  # type: ignore[list-item]
-    if not isinstance(size, Sequence) or isinstance(size, str):
+    keys, size = ([keys], [size]) if isinstance(keys, str) else (keys, size)
+    if not isinstance(size, Sequence):
         text = f"feature {name!r}: for several index keys, size is a list of integers, not {size!r}"
         raise SpecError(text, feature=name)
     if not all(isinstance(dim, int | np.integer) for dim in size):
-        text = f"feature {name!r}: size {feature.size!r} is no integer (for one index_key) nor a list"
+        text = (
+            f"feature {name!r}: size {feature.size!r} is no integer (for one index_key) nor a list"
+        )
         raise SpecError(f"{text} of integers (for a list of them)", feature=name)
     if len(keys) != len(size):
         raise SpecError(

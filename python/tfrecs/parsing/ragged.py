@@ -1,11 +1,12 @@
 """RaggedFeature, put together from its columns: of Examples, and of feature lists."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from tfrecs.arrays import IntArray, RaggedTensor, Values
-from tfrecs.features import Partition, RowLengths, UniformRowLength
+from tfrecs.features import Partition, RowLengths, UniformRowLength, ValueRowIds
 from tfrecs.parsing.partitions import MisfitError, Nested
 from tfrecs.parsing.plan import Divided
 
@@ -82,10 +83,10 @@ def _require_alignment(
 ) -> None:
     """Refuse partitions of more or fewer steps than there are steps of values.
 
-    Without `validate`, as in TensorFlow only where no result is left: lengths do without the values.
+    Without `validate` only, as in TensorFlow, where the numbers count from where a step begins.
     """
     differ = np.diff(steps[0]) != np.diff(steps[1])
-    must_agree = part.validate or not isinstance(partition, RowLengths)
+    must_agree = part.validate or not isinstance(partition, RowLengths | ValueRowIds)
     same_number = len(numbers) == len(nested.tops) - 1
     if must_agree and not (same_number and not (part.validate and differ.any())):
         record = int(np.argmax(differ))
@@ -99,11 +100,12 @@ def _require_range(numbers: RaggedTensor, part: Divided) -> None:
     limits = np.iinfo(part.splits_dtype)
     if limits.bits == np.iinfo(np.int64).bits:
         return
-    outside = (numbers.values < limits.min) | (numbers.values > limits.max)  # type: ignore[operator]
+    flat: Any = numbers.values
+    outside = (flat < limits.min) | (flat > limits.max)
     if outside.any():
         place = int(np.argmax(outside))
         row = int(np.searchsorted(numbers.row_splits, place, side="right")) - 1
-        reason = f"{numbers.values[place]} in a partition does not fit {part.splits_dtype}"
+        reason = f"{flat[place]} in a partition does not fit {part.splits_dtype}"
         raise MisfitError(row, f'{reason}: ask for row_splits_dtype="int64"')
 
 

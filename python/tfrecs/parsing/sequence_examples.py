@@ -53,7 +53,7 @@ def parse_sequence_example(
     Example:
         >>> import tfrecs
         >>> records = [
-        ...     tfrecs.encode_sequence_example({"id": 1}, {"tokens": [3, 1, 4], "tags": [["a"], []]}),
+        ...     tfrecs.encode_sequence_example({"id": 1}, {"tokens": [3, 1], "tags": [["a"], []]}),
         ...     tfrecs.encode_sequence_example({"id": 2}, {"tokens": [1]}),
         ... ]
         >>> context, lists, lengths = tfrecs.parse_sequence_example(
@@ -65,7 +65,7 @@ def parse_sequence_example(
         ...     },
         ... )
         >>> context["id"].tolist(), lists["tokens"].tolist(), lengths["tokens"].tolist()
-        ([1, 2], [[3, 1, 4], [1, 0, 0]], [3, 1])
+        ([1, 2], [[3, 1], [1, 0]], [2, 1])
         >>> lists["tags"].tolist()
         [[[b'a'], []], []]
     """
@@ -120,7 +120,7 @@ def _parsed(
             "values."
         )
     plans = plan_context(context), plan_lists(lists)
-    specs = [tuple(plan.columns) for plan in plans]
-    columns = _core.decode_sequence_batch(source.records, *specs, source.names)
+    context_spec, lists_spec = (tuple(plan.columns) for plan in plans)
+    columns = _core.decode_sequence_batch(source.records, context_spec, lists_spec, source.names)
     of_context, of_lists = (Assembly(decoded, source) for decoded in columns)
     return of_context.features(plans[0]), of_lists.features(plans[1]), of_lists.lengths(plans[1])
