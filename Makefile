@@ -1,5 +1,5 @@
 # The only verbs of this project. A fresh machine needs Python >= 3.11 with venv, cargo and a C compiler;
-# everything else is installed into .venv (and .venv-oracle, .venv-bench), once: a stamp file beside each
+# everything else is installed into .venv (and .venv-oracle and its like), once: a stamp file beside each
 # installation says what is done, so that a second run starts at once and works offline.
 
 VENV     := .venv
@@ -8,7 +8,7 @@ NATIVE   := python/tfrecs/_core.abi3.so
 PYTHON   ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 # Not the extra `all`: maturin does not see that it means this very package, and asks the registry for it.
-EXTRAS   := cli,images,protobuf
+EXTRAS   := bfloat16,cli,images,protobuf,scipy
 CASES    ?= 3000
 ifndef SEED
 SEED     := $(shell date +%s)
@@ -46,17 +46,17 @@ need-all     = $(need-python)$(need-cargo)$(need-cc)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test setup build fmt lint types docs bench oracle clean
+.PHONY: help demo test setup build fmt lint types docs bench oracle integrations clean
 
 help: ## list the verbs
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: build $(VENV)/.demo ## set up, then the main job: real digits to TFRecords to a trained classifier
 	@$(PY) examples/digits_demo.py
 
 test: build $(VENV)/.test ## set up, then every test of the Rust core and of the Python package
 	$(need-cargo)cargo test --locked --package tfrecs-core -- --quiet
-	$(PY) -m pytest --ignore=tests/oracle
+	$(PY) -m pytest --ignore=tests/oracle --ignore=tests/integrations
 
 setup: build $(VENV)/.demo $(VENV)/.test $(VENV)/.lint ## install all that demo, test, lint, types and docs need
 
@@ -86,12 +86,15 @@ oracle: .venv-oracle/.done ## compare with TensorFlow itself on random cases (CA
 	CASES=$(CASES) SEED=$(SEED) TF_CPP_MIN_LOG_LEVEL=3 .venv-oracle/bin/python -m pytest \
 		-W default --hypothesis-seed=$(SEED) tests/oracle
 
+integrations: .venv-integrations/.done ## test what needs libraries too large for .venv: PyTorch
+	.venv-integrations/bin/python -m pytest tests/integrations
+
 bench: .venv-bench/.done ## the five workloads beside TensorFlow, and the import time (ARGS= for bench/run.py)
 	.venv-bench/bin/python bench/import_time.py
 	TF_CPP_MIN_LOG_LEVEL=3 .venv-bench/bin/python bench/run.py $(ARGS)
 
 clean: ## remove all that make made
-	rm -rf $(VENV) .venv-oracle .venv-bench target build $(NATIVE)
+	rm -rf $(VENV) .venv-oracle .venv-integrations .venv-bench target build $(NATIVE)
 	rm -rf .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find python tests bench examples -name __pycache__ -prune -exec rm -rf {} +
 

@@ -22,10 +22,12 @@ OPTIONAL = [
     "duckdb",
     "google.protobuf",
     "hypothesis",
+    "ml_dtypes",
     "pandas",
     "polars",
     "pyarrow",
     "rich",
+    "scipy",
     "sklearn",
     "typer",
 ]
@@ -38,6 +40,10 @@ def module_name(path: Path) -> str:
 
 # The modules of the package and their files.
 MODULES = {module_name(path): path for path in sorted(PACKAGE.rglob("*.py"))}
+
+
+# Those that need a library too large for `.venv`: tests/integrations imports and tests them.
+ELSEWHERE = {"tfrecs.integrations.torch"}
 
 
 def is_optional(module: str) -> bool:

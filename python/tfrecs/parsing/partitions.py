@@ -142,7 +142,8 @@ def _by_row_ids(nested: Nested, numbers: RaggedTensor) -> tuple[IntArray, IntArr
     if len(flat) != nested.count:
         sizes = np.diff(nested.tops)
         row = int(np.argmax(lengths != sizes)) if len(lengths) == len(sizes) else 0
-        raise MisfitError(row, "there is other than one row number (ValueRowIds) for each value")
+        reason = f"{lengths[row]} row numbers (ValueRowIds) for {sizes[row]} values"
+        raise MisfitError(row, f"{reason}: there is one for each")
     rows = np.zeros(len(lengths), np.int64)
     if len(flat):
         if flat.min() < 0:

@@ -5,7 +5,7 @@ made of several columns, and features can share one. So a plan has the columns, 
 it has in the records, and for each feature a part that says which columns it is made of and how.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -168,6 +168,9 @@ def plan_lists(features: Features | None) -> Plan:
 
 
 def _plan(features: Features, kinds: tuple[type, ...], *, in_lists: bool = False) -> Plan:
+    if not isinstance(features, Mapping):
+        kind = type(features).__name__
+        raise SpecError(f"features are a mapping of names to features, not {kind}")
     plan = Plan()
     for name, feature in features.items():
         checked_name(name)
