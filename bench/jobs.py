@@ -60,7 +60,7 @@ Steps = Callable[[], Iterable[Any]]
 Prepare = Callable[[Task], Steps]
 
 EXAMPLES = ("tab", "img", "vec", "tok")
-ALL = (*EXAMPLES, "seq")
+ALL = (*EXAMPLES, "rag", "seq")
 # Both systems make a Python object a value in these jobs.
 SOME = (("tfrecs", 10_000), ("tensorflow", 10_000))
 
@@ -69,6 +69,9 @@ JOBS = {
     for job in [
         Job("read", "raw records, in batches", ALL, batched=True),
         Job("parse", "parsed to columns, in batches", EXAMPLES, batched=True),
+        Job("parse-narrow", "parsed to narrower types, in batches", ("vec", "tok"), batched=True),
+        Job("parse-kinds", "parse_example of every other kind", ("rag",), batched=True),
+        Job("parse-sequences", "parse_sequence_example, in batches", ("seq",), batched=True),
         Job("iterate", "raw records, one by one, to bytes", ALL, limits=(("tensorflow", 20_000),)),
         Job("iterate-v1", "the same, by tf_record_iterator", ALL),
         Job("sequence", "SequenceExamples, one by one, to dicts", ("seq",), limits=SOME),

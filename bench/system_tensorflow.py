@@ -1,11 +1,10 @@
 """The jobs, done by TensorFlow, in the quickest way that we found; iterating also as documented."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import tensorflow as tf
 
-import tfrecs
 from jobs import Prepare, Steps, Task
 
 VERSION: str = tf.__version__
@@ -26,19 +25,51 @@ def read(task: Task) -> Steps:
 
 def parse(task: Task) -> Steps:
     """TFRecordDataset.batch, parse_example mapped in parallel, prefetch."""
-    spec = {name: tf_feature(feature) for name, feature in (task.workload.features or {}).items()}
-    batches = dataset(task).batch(task.workload.batch)
-    parsed = batches.map(lambda records: tf.io.parse_example(records, spec), AUTOTUNE)
-    columns = parsed.prefetch(AUTOTUNE)
+    spec = tf_features(task.workload.features)
+    return prefetched(task, lambda records: tf.io.parse_example(records, spec))
+
+
+def parse_narrow(task: Task) -> Steps:
+    """The same, and tf.cast, sparse values too."""
+    spec = tf_features(task.workload.features)
+    dtypes = {name: feature.dtype for name, feature in (task.workload.narrow or {}).items()}
+
+    def parse_and_cast(records: Any) -> Any:
+        parsed = tf.io.parse_example(records, spec)
+        return {name: tf.cast(value, dtypes[name]) for name, value in parsed.items()}
+
+    return prefetched(task, parse_and_cast)
+
+
+def parse_sequences(task: Task) -> Steps:
+    """TFRecordDataset.batch, parse_sequence_example mapped in parallel, prefetch."""
+    context = tf_features(task.workload.context or {})
+    lists = tf_features(task.workload.features)
+    return prefetched(task, lambda records: tf.io.parse_sequence_example(records, context, lists))
+
+
+def prefetched(task: Task, parsed: Callable[[Any], Any]) -> Steps:
+    """Map the batches in parallel, ahead of who asks for them."""
+    columns = dataset(task).batch(task.workload.batch).map(parsed, AUTOTUNE).prefetch(AUTOTUNE)
     return lambda: columns
 
 
-def tf_feature(feature: tfrecs.FixedLenFeature | tfrecs.VarLenFeature) -> Any:
-    """Return TensorFlow's own feature class for ours."""
-    dtype = tf.as_dtype(feature.dtype)
-    if isinstance(feature, tfrecs.VarLenFeature):
-        return tf.io.VarLenFeature(dtype)
-    return tf.io.FixedLenFeature(feature.shape, dtype)
+def tf_features(features: dict[str, Any]) -> dict[str, Any]:
+    """Return TensorFlow's own feature classes for ours."""
+    return {name: tf_feature(feature) for name, feature in features.items()}
+
+
+def tf_feature(feature: Any) -> Any:
+    """Return TensorFlow's own feature, or partition, for ours: the fields have the same names."""
+    fields = feature._asdict()
+    for name in {"dtype", "row_splits_dtype"} & fields.keys():
+        fields[name] = tf.as_dtype(fields[name])
+    if "partitions" in fields:
+        fields["partitions"] = [
+            getattr(tf.io.RaggedFeature, type(partition).__name__)(*partition)
+            for partition in fields["partitions"]
+        ]
+    return getattr(tf.io, type(feature).__name__)(**fields)
 
 
 def iterate(task: Task) -> Steps:
@@ -134,6 +165,9 @@ def parsed_example(record: bytes) -> Any:
 JOBS: dict[str, Prepare] = {
     "read": read,
     "parse": parse,
+    "parse-narrow": parse_narrow,
+    "parse-kinds": parse,
+    "parse-sequences": parse_sequences,
     "iterate": iterate,
     "iterate-v1": iterate_v1,
     "sequence": sequence,
@@ -145,12 +179,15 @@ JOBS: dict[str, Prepare] = {
 
 def plain(output: Any) -> Any:
     """Return an output in Python's own types."""
+    if isinstance(output, tf.RaggedTensor):
+        return output.to_list() if output.ragged_rank > 1 else plain(output.to_sparse())
     match output:
         case tf.sparse.SparseTensor():
-            ragged = tf.RaggedTensor.from_sparse(output)
-            return {"lengths": plain(ragged.row_lengths()), "values": plain(ragged.values)}
+            return [plain(part) for part in (output.indices, output.values, output.dense_shape)]
         case tf.Tensor():
             return output.numpy().tolist()
         case dict():
             return {name: plain(value) for name, value in output.items()}
+        case tuple():
+            return tuple(map(plain, output))
     return output

@@ -1,6 +1,7 @@
 """The jobs, done by tfrecs."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
@@ -34,6 +35,27 @@ def parse(task: Task) -> Steps:
             yield {name: batch[name] for name in batch}
 
     return steps
+
+
+def parse_narrow(task: Task) -> Steps:
+    """The same with types that are converted to while decoding."""
+    return parse(
+        replace(task, workload=replace(task.workload, features=task.workload.narrow or {}))
+    )
+
+
+def parse_kinds(task: Task) -> Steps:
+    """RecordReader.read_batch, parse_example."""
+    features = task.workload.features
+    return lambda: (tfrecs.parse_example(records, features) for records in batches(task))
+
+
+def parse_sequences(task: Task) -> Steps:
+    """RecordReader.read_batch, parse_sequence_example."""
+    context, lists = task.workload.context, task.workload.features
+    return lambda: (
+        tfrecs.parse_sequence_example(records, context, lists) for records in batches(task)
+    )
 
 
 def iterate(task: Task) -> Steps:
@@ -78,6 +100,9 @@ def decode(task: Task) -> Steps:
 JOBS: dict[str, Prepare] = {
     "read": read,
     "parse": parse,
+    "parse-narrow": parse_narrow,
+    "parse-kinds": parse_kinds,
+    "parse-sequences": parse_sequences,
     "iterate": iterate,
     "iterate-v1": iterate,
     "sequence": sequence,
@@ -90,10 +115,14 @@ JOBS: dict[str, Prepare] = {
 def plain(output: Any) -> Any:
     """Return an output in Python's own types."""
     match output:
-        case tfrecs.RaggedTensor():
-            return {"lengths": np.diff(output.row_splits).tolist(), "values": plain(output.values)}
-        case tfrecs.BytesArray() | np.ndarray() | tfrecs.Records():
+        case tfrecs.RaggedTensor() if output.ragged_rank == 1:
+            return plain(output.to_sparse())
+        case tfrecs.SparseTensor():
+            return [plain(part) for part in output]
+        case tfrecs.RaggedTensor() | tfrecs.BytesArray() | np.ndarray() | tfrecs.Records():
             return output.tolist()
         case dict():
             return {name: plain(value) for name, value in output.items()}
+        case tuple():
+            return tuple(map(plain, output))
     return output

@@ -1,6 +1,6 @@
-"""The five workloads: seeded generators, the files they fill, and what to parse from them.
+"""The six workloads: seeded generators, the files they fill, and what to parse from them.
 
-    python bench/workloads.py [--scale 0.01] [tab img vec tok seq]
+    python bench/workloads.py [--scale 0.01] [tab img vec tok rag seq]
 
 makes the files that are not there yet. Each is made in chunks, and every chunk has its own seed: a
 smaller file is the beginning of the full one.
@@ -10,17 +10,18 @@ import argparse
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 import tfrecs
 
 FOLDER = Path(__file__).parent.parent / "build" / "bench"
-SEED = 1  # in the files' names: another one when a generator changes
+SEED = 2  # in the files' names: another one when a generator changes
 CHUNK = 256
 
 Make = Callable[[np.random.Generator, int], tfrecs.Records]
-Spec = dict[str, tfrecs.FixedLenFeature | tfrecs.VarLenFeature]
+Spec = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,9 @@ class Workload:
         records: How many records the whole file has.
         batch: How many records are read at a time.
         make: Makes so many records with this source of randomness.
-        features: What to parse; None for SequenceExamples.
+        features: What to parse; of SequenceExamples the feature lists.
+        narrow: The same, with other types of numbers, where that makes sense.
+        context: What to parse of a SequenceExample's context; None for Examples.
     """
 
     name: str
@@ -41,7 +44,9 @@ class Workload:
     records: int
     batch: int
     make: Make
-    features: Spec | None
+    features: Spec
+    narrow: Spec | None = None
+    context: Spec | None = None
 
     def scaled(self, scale: float) -> int:
         """Return the number of records at this scale, two batches at least."""
@@ -124,23 +129,49 @@ def make_tok(random: np.random.Generator, rows: int) -> tfrecs.Records:
     return tfrecs.encode_batch({"tokens": random.integers(0, 50_257, (rows, 512))})
 
 
+# --- Ragged, nested, sparse and padded features ---
+
+
+def make_rag(random: np.random.Generator, rows: int) -> tfrecs.Records:
+    """5 to 50 words; 0 to 8 lists of 0 to 6 weights; 3 to 20 of 10,000 places; 1 to 20 points."""
+    words, lists = random.integers(5, 51, rows), random.integers(0, 9, rows)
+    places, points = random.integers(3, 21, rows), random.integers(1, 21, rows)
+    lengths = random.integers(0, 7, lists.sum())
+    weights = np.add.reduceat(np.append(lengths, 0), splits(lists)[:-1]) * (lists > 0)
+    # The same step from a random start, modulo 10,000: no place twice in a row, and none in order.
+    step = np.arange(places.sum()) - np.repeat(splits(places)[:-1], places)
+    index = (np.repeat(random.integers(0, 10_000, rows), places) + 7919 * step) % 10_000
+    columns = {
+        "words": (random.integers(0, 50_257, words.sum()), words),
+        "weights": (random.standard_normal(weights.sum(), np.float32), weights),
+        "lengths": (lengths, lists),
+        "index": (index, places),
+        "value": (random.standard_normal(places.sum(), np.float32), places),
+        "points": (random.standard_normal(points.sum() * 3, np.float32), points * 3),
+    }
+    return tfrecs.encode_batch(
+        {
+            name: tfrecs.RaggedTensor(values, splits(each))
+            for name, (values, each) in columns.items()
+        }
+    )
+
+
 # --- Sequences: SequenceExamples of 5 to 40 steps, each of one id and 16 floats ---
 
 
 def make_seq(random: np.random.Generator, rows: int) -> tfrecs.Records:
-    """Row by row: there is no columnar encoder of SequenceExamples."""
-    return tfrecs.Records([make_sequence(random) for _ in range(rows)])
-
-
-def make_sequence(random: np.random.Generator) -> bytes:
-    """Make one SequenceExample."""
-    steps = int(random.integers(5, 41))
-    context = {"user": int(random.integers(0, 1_000_000)), "length": steps}
-    lists = {
-        "item": random.integers(0, 100_000, steps).tolist(),
-        "state": random.standard_normal((steps, 16), np.float32).tolist(),
-    }
-    return tfrecs.encode_sequence_example(context, lists)
+    """A user and the number of steps; of each step the item and the state."""
+    steps = random.integers(5, 41, rows)
+    items = random.integers(0, 100_000, steps.sum())
+    states = random.standard_normal((steps.sum(), 16), np.float32)
+    return tfrecs.encode_sequence_batch(
+        {"user": random.integers(0, 1_000_000, rows), "length": steps},
+        {
+            "item": tfrecs.RaggedTensor(items, splits(steps)),
+            "state": tfrecs.RaggedTensor(states, splits(steps)),
+        },
+    )
 
 
 INT, STRING = tfrecs.FixedLenFeature([], "int64"), tfrecs.FixedLenFeature([], "string")
@@ -150,16 +181,43 @@ VEC: Spec = {
     "vector": tfrecs.FixedLenFeature([1024], "float32"),
     "labels": tfrecs.VarLenFeature("int64"),
 }
+NARROW_VEC: Spec = {
+    "vector": tfrecs.FixedLenFeature([1024], "float16"),
+    "labels": tfrecs.VarLenFeature("uint8"),
+}
 TOK: Spec = {"tokens": tfrecs.FixedLenFeature([512], "int64")}
+NARROW_TOK: Spec = {"tokens": tfrecs.FixedLenFeature([512], "uint16")}
+LENGTHS = (tfrecs.RaggedFeature.RowLengths("lengths"),)
+RAG: Spec = {
+    "words": tfrecs.RaggedFeature("int64"),
+    "weights": tfrecs.RaggedFeature("float32", "weights", LENGTHS),
+    "places": tfrecs.SparseFeature("index", "value", "float32", 10_000),
+    "points": tfrecs.FixedLenSequenceFeature([3], "float32", allow_missing=True),
+}
+SEQ: Spec = {
+    "item": tfrecs.FixedLenSequenceFeature([], "int64"),
+    "state": tfrecs.FixedLenSequenceFeature([16], "float32"),
+}
 
 WORKLOADS = {
     workload.name: workload
     for workload in [
         Workload("tab", "14 int64 and 26 short bytes features", 200_000, 1024, make_tab, TAB),
         Workload("img", "60 to 160 KB of bytes, a label, two sizes", 4_000, 64, make_img, IMG),
-        Workload("vec", "1,024 floats and a short label list", 50_000, 1024, make_vec, VEC),
-        Workload("tok", "512 token ids", 50_000, 1024, make_tok, TOK),
-        Workload("seq", "5 to 40 steps of one id and 16 floats", 20_000, 1024, make_seq, None),
+        Workload(
+            "vec", "1,024 floats and a short label list", 50_000, 1024, make_vec, VEC, NARROW_VEC
+        ),
+        Workload("tok", "512 token ids", 50_000, 1024, make_tok, TOK, NARROW_TOK),
+        Workload("rag", "ragged, nested, sparse, padded features", 50_000, 1024, make_rag, RAG),
+        Workload(
+            "seq",
+            "5 to 40 steps of one id and 16 floats",
+            20_000,
+            256,
+            make_seq,
+            SEQ,
+            context={"user": INT, "length": INT},
+        ),
     ]
 }
 

@@ -26,18 +26,19 @@ def column_of(columns: _core.Columns, index: int) -> Column:
         return flat.reshape(full)
     values: Values | RaggedTensor = flat.reshape((-1, *shape)) if shape else flat
     for inner in reversed(splits[1:]):
-        values = RaggedTensor(values, _view(inner, np.int64))
-    missing = None if present is None else _view(present, np.uint8) == 0
-    return RaggedTensor(values, _view(splits[0], np.int64), missing, _source=source)
+        values = RaggedTensor(values, view(inner, np.int64))
+    missing = None if present is None else view(present, np.uint8) == 0
+    return RaggedTensor(values, view(splits[0], np.int64), missing, _source=source)
 
 
 def _flat_values(dtype: str, memory: _core.Buffer, offsets: _core.Buffer | None) -> Values:
     if offsets is not None:
-        return BytesArray(_view(memory, np.uint8), _view(offsets, np.int64))
-    return _view(memory, numpy_dtype(dtype))
+        return BytesArray(view(memory, np.uint8), view(offsets, np.int64))
+    return view(memory, numpy_dtype(dtype))
 
 
-def _view(memory: _core.Buffer, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+def view(memory: _core.Buffer, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+    """Return native memory as an array over it."""
     return np.frombuffer(memoryview(memory), dtype)  # type: ignore[arg-type, unused-ignore]
 
 

@@ -9,6 +9,7 @@ import numpy.typing as npt
 from tfrecs import _core
 from tfrecs.arrays import RaggedTensor, SparseTensor, Values, column_of
 from tfrecs.arrays.dense import scattered
+from tfrecs.arrays.native import view
 from tfrecs.parsing.partitions import MisfitError
 from tfrecs.parsing.plan import Divided, Indexed, Packed, Padded, Part, Plan, Whole
 from tfrecs.parsing.ragged import divided
@@ -87,15 +88,15 @@ class Assembly:
         for rows, key in zip(indices, part.keys, strict=False):
             self._require_equal_lengths(name, rows, values, (key, part.keys[-1]))
         columns: list[Any] = [rows.values for rows in indices]
+        flat: Any = values.values
+        if not part.already_sorted:
+            order = view(_core.order_rows(values.row_splits, columns), np.int64)
+            columns, flat = [column[order] for column in columns], flat[order]
         size = [*part.size]
         if not self._is_single:
             numbers = np.arange(len(values), dtype=np.int64)
             columns.insert(0, np.repeat(numbers, values.row_lengths()))
             size.insert(0, len(values))
-        flat: Any = values.values
-        if not part.already_sorted and not _is_sorted(columns):
-            order = np.lexsort(columns[::-1])
-            columns, flat = [column[order] for column in columns], flat[order]
         return SparseTensor(np.stack(columns, axis=1), flat, np.array(size, np.int64))
 
     def _require_equal_lengths(
@@ -139,13 +140,3 @@ def padded(rows: RaggedTensor, padding: Any = None) -> Values:
     places = np.arange(len(values)) + np.repeat(starts, lengths)
     dense: Any = scattered(values, places, len(rows) * longest, padding)
     return dense.reshape(shape)  # type: ignore[no-any-return]
-
-
-def _is_sorted(columns: list[Any]) -> bool:
-    """Whether the rows of a table of indices ascend; its last column decides last."""
-    ascends = np.zeros(max(len(columns[0]) - 1, 0), np.bool_)
-    equal = ~ascends
-    for column in columns:
-        ascends |= equal & (column[1:] > column[:-1])
-        equal &= column[1:] == column[:-1]
-    return bool((ascends | equal).all())
