@@ -276,3 +276,23 @@ fn floats_are_rounded_and_overflow_is_an_error() {
     let text = half(&[1.0, 70_000.0]).unwrap_err();
     assert!(text.contains("7e4 does not fit float16"), "{text}");
 }
+
+/// A name that turns up, and in the same record again without any list: the last one counts, and
+/// the rows that follow stay where they are.
+#[test]
+fn a_found_name_that_comes_again_without_a_kind_is_missing() {
+    let mut encoder = ExampleEncoder::default();
+    encoder.feature(b"a", FeatureValues::Int64(&[5]));
+    encoder.feature(b"b", FeatureValues::Int64(&[6]));
+    encoder.feature(b"a", FeatureValues::None);
+    let first = encoder.finish();
+    encoder.feature(b"a", FeatureValues::Int64(&[7]));
+    let second = encoder.finish();
+    let batch = decode([first.as_slice(), &second].into_iter(), None).unwrap();
+    let a = batch.column(0).as_list::<i64>();
+    assert!(a.is_null(0));
+    assert_eq!(a.value(1).as_primitive::<Int64Type>().values(), &[7]);
+    let b = batch.column(1).as_list::<i64>();
+    assert_eq!(b.value(0).as_primitive::<Int64Type>().values(), &[6]);
+    assert!(b.is_null(1));
+}

@@ -275,11 +275,11 @@ impl<C: Column> Decoder<C> {
             let place = position;
             position += 1;
             let Some(index) = self.directory.find(place, entry.key) else {
-                return if self.limit.is_some() {
-                    self.add_column(&entry, place, row)
-                } else {
-                    Ok(())
-                };
+                if self.limit.is_some() {
+                    let has_row = self.add_column(&entry, place, row)?;
+                    written += isize::from(has_row);
+                }
+                return Ok(());
             };
             if let Some(column) = self.columns.get_mut(index) {
                 written -= isize::from(column.has_row(row));
@@ -296,8 +296,9 @@ impl<C: Column> Decoder<C> {
             .try_for_each(|column| column.fill_row(row))
     }
 
+    /// Adds a column for a name that was not seen before; true if it has this row.
     #[cold]
-    fn add_column(&mut self, entry: &Entry<'_>, position: usize, row: usize) -> Result<()> {
+    fn add_column(&mut self, entry: &Entry<'_>, position: usize, row: usize) -> Result<bool> {
         let index = self.columns.len();
         let cells = (index + 1).saturating_mul(self.rows);
         let limit = self.limit.as_ref();
@@ -311,9 +312,10 @@ impl<C: Column> Decoder<C> {
         }
         let mut column = C::found(entry.name()?, row);
         column.set(row, &entry.value)?;
+        let has_row = column.has_row(row);
         self.columns.push(column);
         self.directory.add(position, entry.key, index);
-        Ok(())
+        Ok(has_row)
     }
 
     fn finish(self, rows: usize) -> Result<RecordBatch, ArrowError> {
