@@ -305,6 +305,44 @@ fn shapes_whose_product_overflows_are_an_error() {
     }
 }
 
+/// What the first record has is no promise of the others: many columns, and then empty records.
+#[test]
+fn a_full_record_before_empty_ones_takes_memory_in_proportion() {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    for (columns, empty) in [(1, 0), (4, 10), (100, 10), (100, 100)] {
+        for (tag, dtype) in [(0x1a, DType::Int64), (0x0a, DType::Bytes)] {
+            let list = match dtype {
+                DType::Int64 => delimited(0x0a, &vec![1; (1 << 20) / columns + 1]),
+                _ => [0x0a, 0x00].repeat((1 << 19) / columns),
+            };
+            let names: Vec<String> = (0..columns).map(|n| n.to_string()).collect();
+            let entries: Vec<u8> = names
+                .iter()
+                .map(|name| {
+                    [
+                        delimited(0x0a, name.as_bytes()),
+                        delimited(0x12, &delimited(tag, &list)),
+                    ]
+                })
+                .flat_map(|entry| delimited(0x0a, &entry.concat()))
+                .collect();
+            let full = delimited(0x0a, &entries);
+            let specs: Vec<_> = names
+                .iter()
+                .map(|name| spec(name, dtype, Columns::Ragged { shape: vec![] }))
+                .collect();
+            let mut records = vec![full.as_slice()];
+            records.resize(1 + empty, &[]);
+            let (peak, decoded) = peak_of(|| decode(records.into_iter(), Some(&specs)));
+            assert!(decoded.is_ok());
+            assert!(
+                peak < 32 * full.len() + MB,
+                "{columns} {empty} {dtype:?}: {peak}"
+            );
+        }
+    }
+}
+
 #[test]
 fn many_names_take_memory_in_proportion() {
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);

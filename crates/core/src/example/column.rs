@@ -8,7 +8,7 @@ use arrow_schema::{ArrowError, DataType, Field};
 
 use super::message::{self, Feature};
 use super::spec::{DType, FeatureSpec, Kind, Layout, elements_of};
-use super::values::{Misfit, Values, as_offset};
+use super::values::{Misfit, Outlook, Values, as_offset};
 use super::wire::WireError;
 use crate::error::{Error, Result};
 
@@ -51,8 +51,7 @@ pub struct ColumnBuilder {
     /// Which rows have the feature, where it may be missing.
     present: Vec<bool>,
     trouble: Option<Trouble>,
-    /// How many rows there will be, and from how many bytes.
-    expected: (usize, usize),
+    outlook: Outlook,
     /// The row from which the kind was learned, if it was not given.
     learned_in: Option<usize>,
     place: Place,
@@ -61,15 +60,15 @@ pub struct ColumnBuilder {
 }
 
 impl ColumnBuilder {
-    /// A column for a feature that was asked for, with room for `rows` rows from `bytes` of input.
+    /// A column for a feature that was asked for.
     #[must_use]
-    pub fn new(spec: &FeatureSpec, place: Place, rows: usize, bytes: usize) -> Self {
+    pub fn new(spec: &FeatureSpec, place: Place, outlook: Outlook) -> Self {
         let values = Values::new(spec.dtype);
         let mut column = Self::with(spec.name.clone(), spec.layout.clone(), place, values);
-        column.expected = (rows, bytes);
+        column.outlook = outlook;
         if !column.is_fixed() {
-            column.row_splits.reserve(rows);
-            column.present.reserve(rows);
+            column.row_splits.reserve(outlook.rows);
+            column.present.reserve(outlook.rows);
         }
         column
     }
@@ -94,7 +93,7 @@ impl ColumnBuilder {
             row_splits: vec![0],
             present: Vec::new(),
             trouble: None,
-            expected: (0, 0),
+            outlook: Outlook::default(),
             learned_in: None,
             place,
             layout,
@@ -181,8 +180,7 @@ impl ColumnBuilder {
             return Ok(());
         }
         if self.rows == 0 {
-            let (rows, bytes) = self.expected;
-            self.values.reserve_likewise(rows, bytes);
+            self.values.reserve_likewise(self.outlook);
         }
         self.end_row(true);
         Ok(())

@@ -14,6 +14,7 @@ use super::column::{ColumnBuilder, Place};
 use super::message::{self, Entry};
 use super::spec::{FeatureSpec, ListSpec};
 use super::steps::StepsBuilder;
+use super::values::Outlook;
 use crate::error::{Error, Result};
 use crate::interrupt::Pulse;
 
@@ -45,7 +46,7 @@ pub fn decode<'a>(
     records: impl ExactSizeIterator<Item = &'a [u8]> + Clone,
     spec: Option<&[FeatureSpec]>,
 ) -> Result<RecordBatch, RecordError> {
-    let size = Size::of(records.clone());
+    let size = Outlook::of(records.clone());
     let mut features = features(spec, Place::Example, size);
     for_each_row(records, |record, row| features.decode_row(record, row))?;
     Ok(features.finish(size.rows)?)
@@ -61,7 +62,7 @@ pub fn decode_sequences<'a>(
     context: Option<&[FeatureSpec]>,
     lists: Option<&[ListSpec]>,
 ) -> Result<(RecordBatch, RecordBatch), RecordError> {
-    let size = Size::of(records.clone());
+    let size = Outlook::of(records.clone());
     let mut context = features(context, Place::Context, size);
     let mut lists = match lists {
         Some(spec) => Decoder::of(
@@ -78,32 +79,16 @@ pub fn decode_sequences<'a>(
     Ok((context.finish(size.rows)?, lists.finish(size.rows)?))
 }
 
-fn features(spec: Option<&[FeatureSpec]>, place: Place, size: Size) -> Decoder<ColumnBuilder> {
+fn features(spec: Option<&[FeatureSpec]>, place: Place, size: Outlook) -> Decoder<ColumnBuilder> {
     match spec {
         None => Decoder::inferring(size),
         Some(spec) => Decoder::of(
             spec.iter().map(|feature| {
-                let column = ColumnBuilder::new(feature, place, size.rows, size.bytes);
+                let column = ColumnBuilder::new(feature, place, size);
                 (feature.name.as_str(), column)
             }),
             size,
         ),
-    }
-}
-
-/// How much there is to decode.
-#[derive(Clone, Copy)]
-struct Size {
-    rows: usize,
-    bytes: usize,
-}
-
-impl Size {
-    fn of<'a>(records: impl ExactSizeIterator<Item = &'a [u8]>) -> Self {
-        Self {
-            rows: records.len(),
-            bytes: records.map(<[u8]>::len).sum(),
-        }
     }
 }
 
@@ -243,7 +228,7 @@ impl Limit {
 }
 
 impl<C: Column> Decoder<C> {
-    fn of<'a>(spec: impl Iterator<Item = (&'a str, C)>, size: Size) -> Self {
+    fn of<'a>(spec: impl Iterator<Item = (&'a str, C)>, size: Outlook) -> Self {
         let mut by_name = HashMap::new();
         let mut columns = Vec::new();
         for (name, column) in spec {
@@ -261,7 +246,7 @@ impl<C: Column> Decoder<C> {
         }
     }
 
-    fn inferring(size: Size) -> Self {
+    fn inferring(size: Outlook) -> Self {
         Self {
             limit: Some(Limit::of(size.bytes, C::OVERHEAD)),
             ..Self::of(std::iter::empty(), size)

@@ -10,7 +10,7 @@ use arrow_schema::{ArrowError, Field};
 use super::column::{ColumnBuilder, Place, nulls_of};
 use super::message;
 use super::spec::ListSpec;
-use super::values::as_offset;
+use super::values::{Outlook, as_offset};
 use crate::error::{Error, Result};
 
 /// A column of feature lists: the steps of all records are the rows of a column of their own.
@@ -30,7 +30,7 @@ impl StepsBuilder {
     /// A column for a feature list that was asked for, of `rows` records.
     #[must_use]
     pub fn new(spec: &ListSpec, rows: usize) -> Self {
-        let steps = ColumnBuilder::new(&spec.step, Place::Step, 0, 0);
+        let steps = ColumnBuilder::new(&spec.step, Place::Step, Outlook::default());
         let mut column = Self::with(steps, spec.allow_missing);
         column.row_splits.reserve(rows);
         column.present.reserve(rows);

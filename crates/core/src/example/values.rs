@@ -38,6 +38,41 @@ impl fmt::Display for Misfit {
     }
 }
 
+/// What is known of the records before they are read.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Outlook {
+    /// How many there are.
+    pub rows: usize,
+    /// How many bytes they have together.
+    pub bytes: usize,
+    /// How many bytes the first one has.
+    pub first: usize,
+}
+
+impl Outlook {
+    /// Looks at `records`.
+    #[must_use]
+    pub fn of<'a>(records: impl ExactSizeIterator<Item = &'a [u8]> + Clone) -> Self {
+        Self {
+            rows: records.len(),
+            first: records.clone().next().map_or(0, <[u8]>::len),
+            bytes: records.map(<[u8]>::len).sum(),
+        }
+    }
+
+    /// How many more values to make room for, if the first record has `count`: as many in every
+    /// other one, but only in proportion to the bytes that are left. A first record says much about
+    /// the others, and nothing that could be believed blindly.
+    #[must_use]
+    pub fn more(self, count: usize) -> usize {
+        let left = self.bytes.saturating_sub(self.first);
+        let by_bytes = count.saturating_mul(left) / self.first.max(1);
+        count
+            .saturating_mul(self.rows.saturating_sub(1))
+            .min(by_bytes)
+    }
+}
+
 /// What came of reading a list: the first value that does not fit, if any.
 type Read = Result<Option<Misfit>, WireError>;
 
@@ -129,19 +164,18 @@ impl Values {
         }
     }
 
-    /// Makes room for `times` what there is, but for no more than `limit` values or bytes: a first
-    /// row says much about the others, and nothing that could be believed blindly.
+    /// Makes room for the values of the other records, after those of the first.
     #[cold]
-    pub fn reserve_likewise(&mut self, times: usize, limit: usize) {
-        let more = self.len().saturating_mul(times).min(limit);
+    pub fn reserve_likewise(&mut self, outlook: Outlook) {
+        let more = outlook.more(self.len());
         match self {
             Self::Unknown => {}
             Self::Bytes(data, ends) => {
-                data.reserve(data.len().saturating_mul(times).min(limit));
-                ends.reserve(more);
+                data.reserve_exact(outlook.more(data.len()));
+                ends.reserve_exact(more);
             }
-            Self::Float32(values) => values.reserve(more),
-            Self::Int64(values) => values.reserve(more),
+            Self::Float32(values) => values.reserve_exact(more),
+            Self::Int64(values) => values.reserve_exact(more),
             Self::Converted(_, numbers) => numbers.reserve(more),
         }
     }
@@ -306,7 +340,7 @@ impl<C: Conversion> Numbers for Converted<C> {
     }
 
     fn reserve(&mut self, more: usize) {
-        self.0.reserve(more);
+        self.0.reserve_exact(more);
     }
 
     fn push_list(&mut self, list: &[u8]) -> Read {
