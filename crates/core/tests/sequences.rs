@@ -247,7 +247,13 @@ fn a_context_without_values_is_a_fault_where_an_example_has_its_default() {
     let records = [record.as_slice()].into_iter();
     let batch = decode(records.clone(), Some(&spec)).unwrap();
     assert_eq!(batch.column(0).as_primitive::<Int64Type>().values(), &[7]);
-    assert!(decode_sequences(records, Some(&spec), Some(&[])).is_err());
+    assert!(decode_sequences(records.clone(), Some(&spec), Some(&[])).is_err());
+    let spec = [FeatureSpec {
+        layout: fixed(&[2, 0]),
+        ..spec[0].clone()
+    }];
+    assert!(decode_sequences(records.clone(), Some(&spec), Some(&[])).is_ok());
+    assert!(decode(records, Some(&spec)).is_err());
 }
 
 #[test]

@@ -147,8 +147,14 @@ impl ColumnBuilder {
         }
         match Feature::parse(feature)?.list {
             None => {
-                if self.is_fixed() && self.place != Place::Example {
-                    self.trouble = Some(Trouble::WrongCount(0));
+                match self.place {
+                    Place::Context | Place::Step if self.is_fixed() && self.each == 0 => {
+                        self.end_row(true);
+                    }
+                    Place::Context | Place::Step if self.is_fixed() => {
+                        self.trouble = Some(Trouble::WrongCount(0));
+                    }
+                    _ => {}
                 }
                 Ok(())
             }
