@@ -167,7 +167,7 @@ def plan_lists(features: Features | None) -> Plan:
     return _plan(features or {}, kinds, in_lists=True)
 
 
-def _plan(features: Features, kinds: tuple[type, ...], *, in_lists: bool = False) -> Plan:
+def _plan(features: Any, kinds: tuple[type, ...], *, in_lists: bool = False) -> Plan:
     if not isinstance(features, Mapping):
         kind = type(features).__name__
         raise SpecError(f"features are a mapping of names to features, not {kind}")
