@@ -180,8 +180,8 @@ class RaggedFeature(_RaggedFields):
             `.RowLimits(key)`, `.ValueRowIds(key)`, where `key` is a feature that holds such
             numbers, or `.UniformRowLength(length)`.
         row_splits_dtype: int32 or int64: the type of the result's row splits.
-        validate: Check in every record that the partitions fit the values. Unchecked partitions
-            that do not fit give what TensorFlow gives: values can be lost, or land in another row.
+        validate: No effect. TensorFlow's check can be left out, and then values get lost or land
+            in another record; here it is always made, record by record.
 
     Raises:
         SpecError: An argument is none of these. (The other kinds are checked when parsed with.)
@@ -190,7 +190,7 @@ class RaggedFeature(_RaggedFields):
         >>> import tfrecs
         >>> record = tfrecs.encode_example({"words": ["a", "b", "c"], "per_line": [2, 0, 1]})
         >>> lines = tfrecs.RaggedFeature(
-        ...     "string", "words", [tfrecs.RaggedFeature.RowLengths("per_line")], validate=True
+        ...     "string", "words", [tfrecs.RaggedFeature.RowLengths("per_line")]
         ... )
         >>> tfrecs.parse_example([record], {"lines": lines})["lines"].tolist()
         [[[b'a', b'b'], [], [b'c']]]

@@ -10,7 +10,7 @@ from tfrecs import _core
 from tfrecs.arrays import RaggedTensor, SparseTensor, Values, column_of
 from tfrecs.arrays.dense import scattered
 from tfrecs.arrays.native import view
-from tfrecs.parsing.partitions import MisfitError
+from tfrecs.parsing.misfits import MisfitError
 from tfrecs.parsing.plan import Divided, Indexed, Packed, Padded, Part, Plan, Whole
 from tfrecs.parsing.ragged import divided
 from tfrecs.parsing.serialized import Source

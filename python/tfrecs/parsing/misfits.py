@@ -1,4 +1,8 @@
-"""Whether the partitions of a RaggedFeature fit the values, record by record."""
+"""Whether the partitions of a RaggedFeature fit the values, record by record.
+
+TensorFlow looks at the batch as a whole, and only if asked to: values then get lost, or land in
+another record. Here every record is looked at, always.
+"""
 
 from typing import Any, TypeAlias
 
@@ -11,26 +15,36 @@ from tfrecs.features import Partition, RowLengths, RowLimits, RowSplits, RowStar
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
 
 
-def misfit(
-    partition: Partition, numbers: IntArray, splits: IntArray, sizes: IntArray
-) -> tuple[int, str] | None:
-    """Return the first record whose numbers do not fit its values, and why; None if all do.
+class MisfitError(Exception):
+    """A partition does not fit the values of a record (of a step), the one in place `row`."""
+
+    def __init__(self, row: int, reason: str) -> None:
+        """Keep the place and the reason."""
+        super().__init__(reason)
+        self.row = row
+        self.reason = reason
+
+
+def require_fit(partition: Partition, numbers: IntArray, splits: IntArray, sizes: IntArray) -> None:
+    """Refuse numbers that do not divide the values of their record.
 
     Args:
         partition: What the numbers mean.
         numbers: Those of all records.
         splits: Where the numbers of each record end, with a leading 0.
         sizes: How many values (or rows of them) each record has.
+
+    Raises:
+        MisfitError: The first record whose numbers do not.
     """
     bad = _bad_rows(partition, numbers, splits, sizes)
-    if not bad.any():
-        return None
-    row = int(np.argmax(bad))
-    own = numbers[splits[row] : splits[row + 1]]
-    shown = np.array2string(own, threshold=8, edgeitems=3, separator=", ")
-    kind, key = type(partition).__name__, getattr(partition, "key", "")
-    reason = f"{kind} {shown} of {key!r} do not form a valid RaggedTensor over {sizes[row]} values"
-    return row, reason
+    if bad.any():
+        row = int(np.argmax(bad))
+        own = numbers[splits[row] : splits[row + 1]]
+        shown = np.array2string(own, threshold=8, edgeitems=3, separator=", ")
+        kind, key = type(partition).__name__, getattr(partition, "key", "")
+        text = f"{kind} {shown} of {key!r} do not form a valid RaggedTensor over"
+        raise MisfitError(row, f"{text} {sizes[row]} values")
 
 
 def _bad_rows(

@@ -77,7 +77,6 @@ class Divided:
     values: int
     partitions: tuple[tuple[Partition, int | None], ...]
     splits_dtype: np.dtype[Any]
-    validate: bool
 
 
 Part: TypeAlias = Whole | Packed | Padded | Indexed | Divided
@@ -266,4 +265,4 @@ def _ragged(plan: Plan, name: str, feature: RaggedFeature) -> Divided:
         else:
             column = _ragged_column(plan, "ragged", partition.key, "int64", splits)
             partitions.append((partition, column))
-    return Divided(values, tuple(partitions), np.dtype(splits), feature.validate)
+    return Divided(values, tuple(partitions), np.dtype(splits))

@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 
 from tfrecs.arrays import IntArray, RaggedTensor, Values
-from tfrecs.features import Partition, RowLengths, UniformRowLength, ValueRowIds
-from tfrecs.parsing.partitions import MisfitError, Nested
+from tfrecs.features import Partition, UniformRowLength
+from tfrecs.parsing.misfits import MisfitError
+from tfrecs.parsing.partitions import Nested
 from tfrecs.parsing.plan import Divided
 
 
@@ -29,17 +30,16 @@ def divided(
     Raises:
         MisfitError: A partition does not fit the values of a record.
     """
-    values, steps = _without_records(column(part.values))
-    alone = is_single and steps is None
-    nested = Nested(values.values, [], _splits(values), alone, max_rows)  # type: ignore[arg-type]
+    rows, steps = _without_records(column(part.values))
+    nested = Nested(rows.values, [], _splits(rows), max_rows)  # type: ignore[arg-type]
     for partition, place in reversed(part.partitions):
+        numbers = None if place is None else column(place)
         try:
-            _divide(nested, partition, None if place is None else column(place), steps, part)
+            _divide(nested, partition, numbers, steps, part.splits_dtype)
         except MisfitError as misfit:
             raise _in_record(misfit, steps) from None
-    levels = nested.levels if alone else [nested.tops, *nested.levels]
-    if steps is not None and not is_single:
-        levels = [steps, *levels]
+    levels = [*([] if steps is None else [steps]), nested.tops, *nested.levels]
+    levels = levels[1:] if is_single else levels
     if not levels:
         return nested.values
     narrow = [_narrowed(splits, part.splits_dtype) for splits in levels]
@@ -51,16 +51,17 @@ def _divide(
     partition: Partition,
     column: RaggedTensor | None,
     steps: IntArray | None,
-    part: Divided,
+    dtype: np.dtype[Any],
 ) -> None:
     if isinstance(partition, UniformRowLength):
-        nested.divide_evenly(int(partition.length), validate=part.validate)
+        nested.divide_evenly(partition)
     elif column is not None:
-        numbers, own_steps = _without_records(column)
+        rows, own_steps = _without_records(column)
         if steps is not None and own_steps is not None:
-            _require_alignment(nested, partition, numbers, (steps, own_steps), part)
-        _require_range(numbers, part)
-        nested.divide(partition, numbers, validate=part.validate)
+            _require_alignment(steps, own_steps)
+        numbers: Any = rows.values
+        _require_range(numbers, _splits(rows), dtype)
+        nested.divide(partition, numbers, _splits(rows))
 
 
 def _without_records(rows: RaggedTensor) -> tuple[RaggedTensor, IntArray | None]:
@@ -74,53 +75,42 @@ def _splits(rows: RaggedTensor) -> IntArray:
     return rows.row_splits  # type: ignore[return-value]  # native columns have int64
 
 
-def _require_alignment(
-    nested: Nested,
-    partition: Partition,
-    numbers: RaggedTensor,
-    steps: tuple[IntArray, IntArray],
-    part: Divided,
-) -> None:
-    """Refuse partitions of more or fewer steps than there are steps of values.
-
-    Without `validate` only, as in TensorFlow, where the numbers count from where a step begins.
-    """
-    differ = np.diff(steps[0]) != np.diff(steps[1])
-    must_agree = part.validate or not isinstance(partition, RowLengths | ValueRowIds)
-    same_number = len(numbers) == len(nested.tops) - 1
-    if must_agree and not (same_number and not (part.validate and differ.any())):
-        record = int(np.argmax(differ))
-        counts = [int(np.diff(splits)[record]) for splits in steps]
-        reason = f"values and partitions are not aligned: {counts[0]} and {counts[1]} steps"
-        raise MisfitError(int(steps[0][record]), reason)
+def _require_alignment(steps: IntArray, own_steps: IntArray) -> None:
+    """Refuse partitions of more or fewer steps than there are steps of values."""
+    counts, own_counts = np.diff(steps), np.diff(own_steps)
+    if (counts != own_counts).any():
+        record = int(np.argmax(counts != own_counts))
+        reason = "values and partitions are not aligned"
+        raise NotAlignedError(record, f"{reason}: {counts[record]} and {own_counts[record]} steps")
 
 
-def _require_range(numbers: RaggedTensor, part: Divided) -> None:
+class NotAlignedError(MisfitError):
+    """The values and a partition of a record, the one in place `row`, differ in steps."""
+
+
+def _require_range(numbers: IntArray, splits: IntArray, dtype: np.dtype[Any]) -> None:
     """Refuse what does not fit the type of the row splits."""
-    limits = np.iinfo(part.splits_dtype)
-    if limits.bits == np.iinfo(np.int64).bits:
-        return
-    flat: Any = numbers.values
-    outside = (flat < limits.min) | (flat > limits.max)
+    limits = np.iinfo(dtype)
+    outside = (numbers < limits.min) | (numbers > limits.max)
     if outside.any():
         place = int(np.argmax(outside))
-        row = int(np.searchsorted(numbers.row_splits, place, side="right")) - 1
-        reason = f"{flat[place]} in a partition does not fit {part.splits_dtype}"
+        row = int(np.searchsorted(splits, place, side="right")) - 1
+        reason = f"{numbers[place]} in a partition does not fit {dtype}"
         raise MisfitError(row, f'{reason}: ask for row_splits_dtype="int64"')
 
 
 def _in_record(misfit: MisfitError, steps: IntArray | None) -> MisfitError:
     """Turn the place of a step into that of its record."""
-    if steps is None:
+    if steps is None or isinstance(misfit, NotAlignedError):
         return misfit
     record = int(np.searchsorted(steps, misfit.row, side="right")) - 1
     step = misfit.row - int(steps[record])
     return MisfitError(record, f"step {step}: {misfit.reason}")
 
 
-def _narrowed(splits: IntArray, dtype: np.dtype[np.signedinteger]) -> IntArray:
-    limits = np.iinfo(dtype)
-    if splits.max() > limits.max or splits.min() < limits.min:
-        reason = f"there are more values than {dtype} counts"
-        raise MisfitError(0, f'{reason}: ask for row_splits_dtype="int64", or parse fewer records')
+def _narrowed(splits: IntArray, dtype: np.dtype[Any]) -> IntArray:
+    if splits[-1] > np.iinfo(dtype).max:
+        record = int(np.argmax(splits > np.iinfo(dtype).max)) - 1
+        reason = f"with this record there are more values than {dtype} counts"
+        raise MisfitError(record, f'{reason}: ask for row_splits_dtype="int64", or a smaller batch')
     return splits.astype(dtype, copy=False)
