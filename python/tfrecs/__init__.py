@@ -43,6 +43,7 @@ from tfrecs.parsing import (
     parse_single_sequence_example,
 )
 from tfrecs.records import RecordReader, Records, RecordWriter, count, verify
+from tfrecs.sequences import decode_sequence_batch, encode_sequence_batch
 from tfrecs.sharded import ShardedWriter
 
 if TYPE_CHECKING:
@@ -94,9 +95,11 @@ __all__ = [
     "count",
     "decode_batch",
     "decode_example",
+    "decode_sequence_batch",
     "decode_sequence_example",
     "encode_batch",
     "encode_example",
+    "encode_sequence_batch",
     "encode_sequence_example",
     "parse_example",
     "parse_sequence_example",

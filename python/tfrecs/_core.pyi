@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
+from pathlib import Path
 from typing import Any, Self, TypeAlias, final, overload
 
 import numpy as np
@@ -69,6 +70,8 @@ class Records:
         """The bytes of all records together."""
     def tolist(self) -> list[bytes]:
         """All records as a list of bytes."""
+    def position(self, index: int) -> tuple[Path | None, int | None, int | None]:
+        """Where a record was read: the file, its number, its offset, as far as known."""
 
 @final
 class Reader:

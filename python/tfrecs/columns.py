@@ -1,15 +1,17 @@
 """Columns as people have them, in the form that the native encoder takes."""
 
 import math
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from tfrecs import _core
 from tfrecs.arrays import BytesArray, Pieces, RaggedTensor, Values, ragged_pieces
+from tfrecs.batch import Batch
 from tfrecs.errors import SpecError
-from tfrecs.features import is_encodable
+from tfrecs.features import checked_name
 
 # Python's and NumPy's scalars by the list of a feature that holds them.
 _KINDS: dict[str, tuple[type, ...]] = {
@@ -19,28 +21,55 @@ _KINDS: dict[str, tuple[type, ...]] = {
 }
 
 
-def pieces_of(name: Any, column: Any) -> tuple[Pieces, int]:
+def table_of(columns: Any, pieces_of_one: "PiecesOf") -> Any:
+    """Return columns as the native side takes them: as its own, or as what speaks Arrow.
+
+    Raises:
+        SpecError: They are no columns, or of different lengths.
+    """
+    if isinstance(columns, Batch):
+        return columns.columns
+    if not isinstance(columns, Mapping):
+        if speaks_arrow(columns):
+            return columns
+        raise SpecError(
+            f"expected a mapping of columns or an Arrow table, got {type(columns).__name__}"
+        )
+    pieces = [pieces_of_one(checked_name(name), column) for name, column in columns.items()]
+    lengths = {name: rows for (name, *_), rows in pieces}
+    if len(set(lengths.values())) > 1:
+        raise SpecError(f"the columns have different lengths: {lengths}")
+    rows = next(iter(lengths.values()), 0)
+    return _core.Columns.build(rows, [piece for piece, _ in pieces])
+
+
+def speaks_arrow(columns: Any) -> bool:
+    """Whether something hands itself over by Arrow's PyCapsule interface."""
+    return hasattr(columns, "__arrow_c_array__") or hasattr(columns, "__arrow_c_stream__")
+
+
+def pieces_of(name: str, column: Any) -> tuple[Pieces, int]:
     """Return a column in the form that the native side takes, and its number of rows.
 
     Raises:
         SpecError: It is no column, or holds what no feature holds.
     """
-    if not isinstance(name, str):
-        raise SpecError(f"a feature's name must be str, not {type(name).__name__}: {name!r}")
-    if not is_encodable(name):
-        raise SpecError(f"a feature's name must be encodable as UTF-8: {name!r}")
     if isinstance(column, RaggedTensor):
         return ragged_pieces(name, _flat_rows(name, column)), len(column)
     if isinstance(column, BytesArray | np.ndarray):
-        return _array_pieces(name, column)
-    if hasattr(column, "__arrow_c_array__") or hasattr(column, "__arrow_c_stream__"):
+        return array_pieces(name, column)
+    if speaks_arrow(column):
         return (name, column, None, [], [], None), len(column)
     if hasattr(column, "__array__") and not isinstance(column, np.generic):
         return pieces_of(name, np.asarray(column))
     if isinstance(column, str | bytes | np.generic) or not isinstance(column, Iterable):
         text = f"feature {name!r}: a scalar ({type(column).__name__}) is no column"
         raise SpecError(text, feature=name)
-    return pieces_of(name, _column_of_rows(name, list(column)))
+    return pieces_of(name, column_of_rows(name, list(column)))
+
+
+# pieces_of, or what takes columns of another form in its place.
+PiecesOf: TypeAlias = Callable[[str, Any], tuple[Pieces, int]]
 
 
 def _flat_rows(name: str, rows: RaggedTensor) -> RaggedTensor:
@@ -52,10 +81,11 @@ def _flat_rows(name: str, rows: RaggedTensor) -> RaggedTensor:
             feature=name,
         )
     each = math.prod(rows.values.shape[1:])
-    return RaggedTensor(_native(name, rows.values), rows.row_splits * each, rows.missing)
+    return RaggedTensor(native_values(name, rows.values), rows.row_splits * each, rows.missing)
 
 
-def _array_pieces(name: str, array: Values) -> tuple[Pieces, int]:
+def array_pieces(name: str, array: Values) -> tuple[Pieces, int]:
+    """Return an array with a row along its first axis, and its number of rows."""
     if array.ndim == 0:
         raise SpecError(f"feature {name!r}: a scalar is no column", feature=name)
     rows, shape = array.shape[0], [int(size) for size in array.shape[1:]]
@@ -63,9 +93,9 @@ def _array_pieces(name: str, array: Values) -> tuple[Pieces, int]:
         offsets = np.ascontiguousarray(array.offsets)
         return (name, array.data, offsets, shape, [], None), rows
     if array.dtype.kind == "O" and array.ndim == 1:
-        return pieces_of(name, _column_of_rows(name, array.tolist()))
+        return pieces_of(name, column_of_rows(name, array.tolist()))
     missing = _missing_rows(name, array)
-    values = _native(name, np.asarray(array))
+    values = native_values(name, np.asarray(array))
     if isinstance(values, BytesArray):
         offsets = np.ascontiguousarray(values.offsets)
         return (name, values.data, offsets, shape, [], missing), rows
@@ -81,7 +111,7 @@ def _missing_rows(name: str, array: npt.NDArray[Any]) -> npt.NDArray[np.uint8] |
     return np.ma.getmaskarray(array).astype(np.uint8)
 
 
-def _column_of_rows(name: str, rows: Sequence[Any]) -> Values | RaggedTensor:
+def column_of_rows(name: str, rows: Sequence[Any]) -> Values | RaggedTensor:
     """Make a column of rows that are scalars, sequences of scalars, arrays, or None."""
     if not any(row is None or isinstance(row, list | tuple | np.ndarray) for row in rows):
         return _of_scalars(name, rows)
@@ -147,7 +177,7 @@ def _bytes_array(name: str, values: Iterable[Any]) -> BytesArray:
         raise SpecError(f"feature {name!r}: {error}", feature=name) from None
 
 
-def _native(name: str, values: Values) -> Values:
+def native_values(name: str, values: Values) -> Values:
     """Return the values as BytesArray, or as contiguous int64 or float32, if they fit."""
     if isinstance(values, BytesArray):
         return values

@@ -9,10 +9,10 @@ import numpy.typing as npt
 from tfrecs import _core
 from tfrecs.arrays import BytesArray
 from tfrecs.batch import Batch
-from tfrecs.columns import pieces_of, to_native
+from tfrecs.columns import pieces_of, table_of, to_native
 from tfrecs.errors import SpecError
 from tfrecs.features import Features
-from tfrecs.parsing.plan import plan_batch
+from tfrecs.parsing.plan import plan_examples, require_columns
 
 FeatureList: TypeAlias = list[int] | list[float] | list[bytes]
 
@@ -126,7 +126,7 @@ def decode_batch(
         >>> tfrecs.decode_batch(records)["ids"].tolist()
         [[0], [0, 1]]
     """
-    spec = None if features is None else tuple(plan_batch(features).columns)
+    spec = None if features is None else tuple(require_columns(plan_examples(features)).columns)
     return Batch(_core.decode_batch(records, spec))
 
 
@@ -153,20 +153,7 @@ def encode_batch(columns: Any) -> _core.Records:
         >>> [tfrecs.decode_example(record) for record in records]
         [{'x': [1.0, 0.0], 'name': [b'a']}, {'x': [0.0, 1.0], 'name': [b'b']}]
     """
-    if isinstance(columns, Batch):
-        return _core.encode_batch(columns.columns)
-    if not isinstance(columns, Mapping):
-        if hasattr(columns, "__arrow_c_stream__") or hasattr(columns, "__arrow_c_array__"):
-            return _core.encode_batch(columns)
-        raise SpecError(
-            f"expected a mapping of columns or an Arrow table, got {type(columns).__name__}"
-        )
-    pieces = [pieces_of(name, column) for name, column in columns.items()]
-    lengths = {name: rows for (name, *_), rows in pieces}
-    if len(set(lengths.values())) > 1:
-        raise SpecError(f"the columns have different lengths: {lengths}")
-    rows = next(iter(lengths.values()), 0)
-    return _core.encode_batch(_core.Columns.build(rows, [piece for piece, _ in pieces]))
+    return _core.encode_batch(table_of(columns, pieces_of))
 
 
 def _plain(name: str, value: Any) -> Any:

@@ -251,6 +251,19 @@ Feature: TypeAlias = (
 Features: TypeAlias = Mapping[str, Feature]
 
 
+def checked_name(name: Any) -> str:
+    """Return the name or the key of a feature.
+
+    Raises:
+        SpecError: It is no text, or has lone surrogates.
+    """
+    if not isinstance(name, str):
+        raise SpecError(f"a feature's name must be str, not {type(name).__name__}: {name!r}")
+    if not is_encodable(name):
+        raise SpecError(f"a feature's name must be encodable as UTF-8: {name!r}")
+    return name
+
+
 def is_encodable(text: str) -> bool:
     """Whether `text` has no lone surrogates, which UTF-8 cannot express."""
     try:

@@ -1,5 +1,6 @@
 //! Columns → records.
 
+use arrow_array::RecordBatch;
 use pyo3::prelude::*;
 use tfrecs_core::Error;
 use tfrecs_core::example::encode::Encoded;
@@ -34,7 +35,7 @@ pub fn encode_sequence_batch(
     let py = context.py();
     let (context, lists) = (batches_of(context)?, batches_of(lists)?);
     let encode = || {
-        let (context, lists) = (context.collect()?, lists.collect()?);
+        let (context, lists) = (filled(context)?, filled(lists)?);
         if context.len() != lists.len() {
             return Err(Error::spec(
                 "the context and the feature lists come in different numbers of batches: \
@@ -48,6 +49,13 @@ pub fn encode_sequence_batch(
         Ok(all.records())
     };
     py.detach(encode).map(PyRecords).or_raise(py)
+}
+
+/// The batches that have rows: of a table without any, some producers make no batch, some one.
+fn filled(batches: Batches) -> Result<Vec<RecordBatch>, Error> {
+    let mut batches = batches.collect()?;
+    batches.retain(|batch| batch.num_rows() > 0);
+    Ok(batches)
 }
 
 fn batches_of(columns: &Bound<'_, PyAny>) -> PyResult<Batches> {

@@ -1,11 +1,13 @@
 //! Batches of records.
 
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::slice::PySliceIndices;
 use pyo3::types::{PyBool, PyBytes, PyIterator, PySlice};
+use tfrecs_core::Error;
 use tfrecs_core::record::Records;
 
 use crate::error::{no_such_index, wrong_type};
@@ -98,6 +100,16 @@ impl PyRecords {
             Ok(Input::Bytes(other)) => self.0.iter().eq(other.iter().map(AsRef::as_ref)),
             Err(_) => false,
         }
+    }
+
+    /// Where a record was read: the file, its number, and its offset, as far as they are known.
+    fn position(&self, index: usize) -> (Option<PathBuf>, Option<u64>, Option<u64>) {
+        let place = self.0.locate(index, Error::content(""));
+        (
+            place.path().map(Path::to_owned),
+            place.record(),
+            place.offset(),
+        )
     }
 
     /// The bytes of all records together.

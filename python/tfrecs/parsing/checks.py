@@ -13,15 +13,6 @@ from tfrecs.features import is_encodable
 _MAX_DIM = 2**31 - 1  # of an Arrow fixed-size list
 
 
-def checked_name(name: Any) -> str:
-    """Return the name or the key of a feature."""
-    if not isinstance(name, str):
-        raise SpecError(f"a feature's name must be str, not {type(name).__name__}: {name!r}")
-    if not is_encodable(name):
-        raise SpecError(f"a feature's name must be encodable as UTF-8: {name!r}")
-    return name
-
-
 def checked_shape(shape: Any, name: str) -> list[int]:
     """Return the shape of a FixedLenFeature as a list."""
     if shape is None:

@@ -22,11 +22,11 @@ from tfrecs.features import (
     SparseFeature,
     UniformRowLength,
     VarLenFeature,
+    checked_name,
 )
 from tfrecs.parsing.checks import (
     checked_default,
     checked_element_shape,
-    checked_name,
     checked_padding,
     checked_shape,
 )
@@ -137,19 +137,19 @@ def plan_examples(features: Features) -> Plan:
     return _plan(features, kinds)
 
 
-def plan_batch(features: Features) -> Plan:
-    """Plan to decode columns that are features as they are; errors as of `plan_examples`."""
-    plan = plan_examples(features)
+def require_columns(plan: Plan) -> Plan:
+    """Return the plan, if each feature is a column as it is.
+
+    Raises:
+        SpecError: One is put together from columns.
+    """
     for name, part in plan.parts.items():
         is_renamed = isinstance(part, Divided) and plan.columns[part.values][0] != name
-        if (
-            isinstance(part, Indexed)
-            or is_renamed
-            or (isinstance(part, Divided) and part.partitions)
-        ):
+        is_divided = isinstance(part, Divided) and part.partitions
+        if isinstance(part, Indexed) or is_renamed or is_divided:
             raise SpecError(
-                f"feature {name!r}: decode_batch gives the records' own features as columns, and "
-                "this one is put together from others: use parse_example",
+                f"feature {name!r}: the columns of a batch are the records' own features, and this "
+                "one is put together from others: use parse_example or parse_sequence_example",
                 feature=name,
             )
     return plan
