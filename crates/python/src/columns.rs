@@ -9,8 +9,8 @@ use arrow_array::types::{
     UInt32Type, UInt64Type,
 };
 use arrow_array::{
-    Array, ArrayRef, ArrowPrimitiveType, LargeBinaryArray, LargeListArray, PrimitiveArray,
-    RecordBatch, RecordBatchOptions, StructArray,
+    Array, ArrayRef, ArrowPrimitiveType, FixedSizeBinaryArray, Float16Array, Int8Array,
+    LargeBinaryArray, LargeListArray, PrimitiveArray, RecordBatch, RecordBatchOptions, StructArray,
 };
 use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, DataType, Field, Schema};
@@ -21,7 +21,7 @@ use pyo3::types::{PyCapsule, PyTuple};
 use tfrecs_core::Error;
 use tfrecs_core::example::DType;
 use tfrecs_core::example::column::fixed_size_lists;
-use tfrecs_core::example::values::dtype_of;
+use tfrecs_core::example::values::{dtype_of, item_field};
 
 use crate::arrow;
 use crate::error::{Raise, wrong_type};
@@ -94,8 +94,8 @@ impl PyColumns {
         let (mut fields, mut arrays) = (Vec::new(), Vec::new());
         for column in columns {
             let name = column.0.clone();
-            let array = column.assemble(py, rows)?;
-            fields.push(Field::new(name, array.data_type().clone(), true));
+            let (field, array) = column.assemble(py, rows)?;
+            fields.push(field.with_name(name).with_nullable(true));
             arrays.push(array);
         }
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
@@ -257,10 +257,10 @@ struct Pieces<'py>(
 );
 
 impl Pieces<'_> {
-    fn assemble(self, py: Python<'_>, rows: usize) -> PyResult<ArrayRef> {
+    fn assemble(self, py: Python<'_>, rows: usize) -> PyResult<(Field, ArrayRef)> {
         let Self(name, values, offsets, shape, splits, missing) = self;
         if let Some(array) = arrow::import_column(&values)? {
-            return Ok(array);
+            return Ok((item_field(None, array.data_type()), array));
         }
         let values = read_values(py, &values, offsets.as_ref())?;
         let splits = splits
@@ -275,7 +275,8 @@ impl Pieces<'_> {
                 missing[row] == 0
             }))
         });
-        let array = values.and_then(|values| lists(values, shape, splits, nulls, rows));
+        let array =
+            values.and_then(|(item, values)| lists(item, values, shape, splits, nulls, rows));
         array
             .map_err(|error| inconsistent(&error).at_feature(&name))
             .or_raise(py)
@@ -286,7 +287,7 @@ fn read_values(
     py: Python<'_>,
     values: &Bound<'_, PyAny>,
     offsets: Option<&Bound<'_, PyAny>>,
-) -> PyResult<Result<ArrayRef, ArrowError>> {
+) -> PyResult<Result<(Field, ArrayRef), ArrowError>> {
     if let Some(offsets) = offsets {
         let data = Buffer::from_vec(copy::<u8>(py, values)?);
         let offsets = copy::<i64>(py, offsets)?;
@@ -294,7 +295,11 @@ fn read_values(
             return Err(wrong_type("offsets must not descend"));
         }
         let offsets = OffsetBuffer::new(ScalarBuffer::from(offsets));
-        return Ok(LargeBinaryArray::try_new(offsets, data, None).map(|a| Arc::new(a) as ArrayRef));
+        let array = LargeBinaryArray::try_new(offsets, data, None);
+        return Ok(array.map(|array| of_storage(Arc::new(array))));
+    }
+    if let Some(array) = unusual(py, values)? {
+        return Ok(Ok(array));
     }
     let readers = [
         primitive::<Int64Type>,
@@ -310,8 +315,40 @@ fn read_values(
     ];
     let found = readers.iter().find_map(|read| read(py, values));
     found
-        .map(Ok)
+        .map(|array| Ok(of_storage(array)))
         .ok_or_else(|| wrong_type("values of a type that no column has"))
+}
+
+/// An array whose type says all.
+fn of_storage(array: ArrayRef) -> (Field, ArrayRef) {
+    (item_field(None, array.data_type()), array)
+}
+
+/// The values, if they are of one of the types that buffers do not have, or not alike.
+fn unusual(py: Python<'_>, values: &Bound<'_, PyAny>) -> PyResult<Option<(Field, ArrayRef)>> {
+    let Ok(dtype) = values.getattr("dtype") else {
+        return Ok(None);
+    };
+    let storage_of = |name: &str| values.call_method1("view", (name,));
+    let (dtype, array): (_, ArrayRef) = match dtype.getattr("name")?.extract::<&str>()? {
+        "bool" => {
+            let bytes = copy::<i8>(py, &storage_of("int8")?)?;
+            (DType::Bool, Arc::new(Int8Array::from(bytes)))
+        }
+        "float16" => {
+            let words = Buffer::from_vec(copy::<u16>(py, &storage_of("uint16")?)?);
+            let halves = Float16Array::new(ScalarBuffer::from(words), None);
+            (DType::Float16, Arc::new(halves))
+        }
+        "bfloat16" => {
+            let words = Buffer::from_vec(copy::<u16>(py, &storage_of("uint16")?)?);
+            let pairs = FixedSizeBinaryArray::try_new(2, words, None);
+            let pairs = pairs.map_err(|error| inconsistent(&error)).or_raise(py)?;
+            (DType::BFloat16, Arc::new(pairs))
+        }
+        _ => return Ok(None),
+    };
+    Ok(Some((item_field(Some(dtype), array.data_type()), array)))
 }
 
 /// The values, if they are of this type.
@@ -325,19 +362,18 @@ fn primitive<T: ArrowPrimitiveType<Native: Element>>(
 
 /// The values as rows: of the same shape each, then between the splits of each level.
 fn lists(
+    item: Field,
     values: ArrayRef,
     mut shape: Vec<usize>,
     splits: Vec<Vec<i64>>,
     nulls: Option<NullBuffer>,
     rows: usize,
-) -> Result<ArrayRef, ArrowError> {
-    let item = Field::new("item", values.data_type().clone(), false);
+) -> Result<(Field, ArrayRef), ArrowError> {
     let Some(innermost) = splits.last() else {
         if shape.is_empty() && nulls.is_some() {
             shape.push(1); // a list around each value can be missing
         }
-        let (_, array) = fixed_size_lists(item, values, &shape, rows, nulls.as_ref())?;
-        return Ok(array);
+        return fixed_size_lists(item, values, &shape, rows, nulls.as_ref());
     };
     let elements = innermost
         .last()
@@ -360,7 +396,7 @@ fn lists(
         item = Field::new("item", lists.data_type().clone(), false);
         array = Arc::new(lists);
     }
-    Ok(array)
+    Ok((item, array))
 }
 
 fn inconsistent(error: &ArrowError) -> Error {

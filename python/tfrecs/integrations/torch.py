@@ -31,7 +31,8 @@ def sparse_coo_tensor(sparse: SparseTensor) -> "torch.Tensor":
     shape = checked_shape(sparse.dense_shape)
     row_major_places(sparse.indices, shape)  # PyTorch's own check is off by default
     indices = torch.from_numpy(np.ascontiguousarray(sparse.indices.T))
-    return torch.sparse_coo_tensor(indices, _tensor(sparse.values), shape)
+    values = _tensor(sparse.values)
+    return torch.sparse_coo_tensor(indices, values, shape, check_invariants=False)
 
 
 def nested_tensor(ragged: RaggedTensor) -> "torch.Tensor":

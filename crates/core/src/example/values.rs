@@ -256,8 +256,9 @@ const BOOL8: &str = "arrow.bool8";
 const BFLOAT16: &str = "tfrecs.bfloat16";
 const EXTENSION: &str = "ARROW:extension:name";
 
-/// A field of values of type `dtype`.
-fn item_field(dtype: Option<DType>, storage: &DataType) -> Field {
+/// A field of values of type `dtype`; `None`: of what its storage says.
+#[must_use]
+pub fn item_field(dtype: Option<DType>, storage: &DataType) -> Field {
     let extension = match dtype {
         Some(DType::Bool) => BOOL8,
         Some(DType::BFloat16) => BFLOAT16,
