@@ -12,7 +12,6 @@ TensorFlow is not asked.
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from math import prod
@@ -20,8 +19,21 @@ from math import prod
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
-from reference import BYTES as LENGTH_DELIMITED
-from reference import FIELDS, FIXED32, FIXED64, GROUP, VARINT, Fixed, Spec, Value, Var
+from reference import Fixed, Spec, Var
+from reference_wire import (
+    FIELDS,
+    FIXED32,
+    FIXED64,
+    GROUP,
+    VARINT,
+    Value,
+    delimited,
+    number,
+    packed,
+    tag,
+    unpacked,
+    varint,
+)
 
 DTYPES = ("int64", "float32", "string")
 KEYS = (
@@ -64,48 +76,6 @@ def join(pieces: Iterable[Wire], *odd: str) -> Wire:
     pieces = list(pieces)
     reasons = frozenset(odd).union(*(piece.odd for piece in pieces))
     return Wire(b"".join(piece.data for piece in pieces), reasons)
-
-
-# ---------------------------------------------------------------- the wire encoder
-
-
-def varint(value: int, padding: int = 0) -> bytes:
-    """A varint; padding adds bytes that say nothing, which is legal up to 10 bytes in all."""
-    out = bytearray()
-    while value > 0x7F:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    out.append(value)
-    for _ in range(padding):
-        out[-1] |= 0x80
-        out.append(0)
-    return bytes(out)
-
-
-def tag(number: int, wire_type: int) -> bytes:
-    return varint(number << 3 | wire_type)
-
-
-def delimited(number: int, payload: bytes) -> bytes:
-    return tag(number, LENGTH_DELIMITED) + varint(len(payload)) + payload
-
-
-def packed(dtype: str, values: Sequence[Value]) -> bytes:
-    """One packed chunk of a list; bytes cannot be packed, there each value is a field."""
-    if dtype == "string":
-        return unpacked(dtype, values)
-    return delimited(1, b"".join(_number(dtype, value) for value in values))
-
-
-def unpacked(dtype: str, values: Sequence[Value]) -> bytes:
-    if dtype == "string":
-        return b"".join(delimited(1, value) for value in values)
-    head = tag(1, VARINT if dtype == "int64" else FIXED32)
-    return b"".join(head + _number(dtype, value) for value in values)
-
-
-def _number(dtype: str, value: Value) -> bytes:
-    return varint(value & (2**64 - 1)) if dtype == "int64" else struct.pack("<I", value)
 
 
 # ---------------------------------------------------------------- values and unknown fields
@@ -177,7 +147,7 @@ def _wide_list(dtype: str, values: Sequence[Value]) -> bytes:
     if dtype == "string":
         return b"".join(b"\x0a" + varint(len(value), padding=2) + value for value in values)
     if dtype == "float32":
-        body = b"".join(_number(dtype, value) for value in values)
+        body = b"".join(number(dtype, value) for value in values)
     else:
         numbers = [value & (2**64 - 1) for value in values]
         body = b"".join(varint(number, 1 if number < 2**56 else 0) for number in numbers)

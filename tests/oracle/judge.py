@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,18 +11,48 @@ from google.protobuf.message import DecodeError
 from google.protobuf.unknown_fields import UnknownFieldSet
 
 import reference
-from reference import Columns, Decoded, Fault, MalformedError, RejectedError, Spec
+import reference_rules
+import reference_wire
+from reference import Columns, SequenceColumns, SequenceSpec, Spec
+from reference_rules import Fault, RejectedError
+from reference_wire import Decoded, Feature, MalformedError, SequenceMessage
 
-# How TensorFlow refuses: a bad spec by any of these, bad data by InvalidArgumentError.
+# How TensorFlow refuses: a bad spec by any of these, bad data by the first two.
 REFUSALS = (tf.errors.InvalidArgumentError, ValueError, TypeError)
+BAD_DATA = (tf.errors.InvalidArgumentError, ValueError)
 
-# What TensorFlow says for each reason of reference.Fault; of surplus values, that it cannot parse.
-WORDS = {
-    "missing": ("is required but could not be found",),
+# What TensorFlow says for each reason of a Fault; of surplus values, that it cannot parse.
+WORDS: Mapping[str, tuple[str, ...]] = {
+    "missing": ("is required but could not be found", "Inconsistent max number of elements"),
     "kind": ("Data types don't match",),
-    "count": ("!= expected", "Can't parse serialized Example"),
+    "count": (
+        "!= expected",
+        "Can't parse serialized Example",
+        "Inconsistent max number of elements",
+        "Unexpected number of elements",
+        "unexpected number of values",
+    ),
+    "stride": ("not a multiple of stride length", "should be divisible by"),
+    "misfit": (
+        "are not compatible",
+        "ConcatOp : Dimension",
+        "do not form a valid",
+        "are incompatible",
+        "Input to reshape",
+        "must equal nvals",
+        "not aligned",
+        "must be non-negative",
+        "out of bounds",
+        "Dimension -1 must be >= 0",
+        "Expected 'tf.Tensor(False",
+    ),
 }
+# What TensorFlow says without naming the feature.
+NAMELESS = (*WORDS["misfit"], "Unexpected number of elements")
 KINDS = {"int64_list": "int64", "float_list": "float32", "bytes_list": "string"}
+
+
+# ---------------------------------------------------------------- results
 
 
 class _Sparse(NamedTuple):
@@ -31,14 +61,17 @@ class _Sparse(NamedTuple):
     dense_shape: Any
 
 
-def columns(result: dict[str, Any]) -> Columns:
-    """TensorFlow's result of a parse function."""
-    return {name: reference.column(_arrays(value)) for name, value in result.items()}
+class _Ragged(NamedTuple):
+    nested_row_splits: Any
+    flat_values: Any
 
 
-def _arrays(value: Any) -> Any:
+def arrays(value: Any) -> Any:
+    """TensorFlow's tensor of any kind, with arrays in it."""
     if isinstance(value, tf.SparseTensor):
         return _Sparse(*map(_array, (value.indices, value.values, value.dense_shape)))
+    if isinstance(value, tf.RaggedTensor):
+        return _Ragged([*map(_array, value.nested_row_splits)], _array(value.flat_values))
     return _array(value)
 
 
@@ -51,73 +84,163 @@ def _array(tensor: Any) -> Any:
     return out
 
 
-def batch(records: Sequence[bytes], spec: Spec) -> Columns:
-    """What parse_example must give: reference.py's answer, held against TensorFlow's.
+def columns(result: Mapping[str, Any]) -> Columns:
+    """TensorFlow's result of a parse function."""
+    return {name: reference.column(arrays(value)) for name, value in result.items()}
 
-    For plain records only. Raises what `reference.parse` raises.
+
+# ---------------------------------------------------------------- questions
+
+
+def constant(records: Sequence[bytes] | bytes) -> Any:
+    """What to parse; of a plain [], TensorFlow would make floats."""
+    return tf.constant(records, tf.string)
+
+
+def batch(records: Sequence[bytes], spec: Spec) -> Columns:
+    """What parse_example must give: the reference's answer, held against TensorFlow's.
+
+    For plain records only. Raises what `reference_rules.parse` raises.
     """
-    tensor = tf.constant(records, tf.string)  # of a plain [], TensorFlow would make floats
-    return _judge(tf.io.parse_example, tensor, reference.parse, records, spec)
+    features = reference.build(tf.io, spec)
+    return _judge(
+        lambda: columns(tf.io.parse_example(constant(records), features)),
+        lambda: reference_rules.parse(records, spec),
+        lambda found: reference.settled(found, spec),
+    )
 
 
 def single(record: bytes, spec: Spec) -> Columns:
     """What parse_single_example must give, for a plain record: as `batch`."""
-    tensor = tf.constant(record, tf.string)
-    return _judge(tf.io.parse_single_example, tensor, reference.parse_single, record, spec)
+    features = reference.build(tf.io, spec)
+    return _judge(
+        lambda: columns(tf.io.parse_single_example(constant(record), features)),
+        lambda: reference_rules.parse_single(record, spec),
+        lambda found: reference.settled(found, spec),
+    )
 
 
-def _judge(theirs: Any, tensor: Any, rules: Any, given: Any, spec: Spec) -> Columns:
+def sequence_batch(records: Sequence[bytes], spec: SequenceSpec) -> SequenceColumns:
+    """What parse_sequence_example must give: as `batch`."""
+    features = [reference.build(tf.io, part) for part in spec]
+    return _judge(
+        lambda: _sequence_columns(*tf.io.parse_sequence_example(constant(records), *features)),
+        lambda: reference_rules.parse_sequence(records, spec),
+    )
+
+
+def sequence_single(record: bytes, spec: SequenceSpec) -> SequenceColumns:
+    """What parse_single_sequence_example must give: as `batch`."""
+    features = [reference.build(tf.io, part) for part in spec]
+    parse = tf.io.parse_single_sequence_example
+    return _judge(
+        lambda: _sequence_columns(*parse(constant(record), *features)),
+        lambda: reference_rules.parse_single_sequence(record, spec),
+    )
+
+
+def _sequence_columns(
+    context: Mapping[str, Any], lists: Mapping[str, Any], lengths: Mapping[str, Any] | None = None
+) -> SequenceColumns:
+    return SequenceColumns(columns(context), columns(lists), columns(lengths or {}))
+
+
+def _judge(theirs: Any, rules: Any, settled: Any = lambda found: found) -> Any:
     try:
-        answer = columns(theirs(tensor, reference.build(tf.io, spec)))
-    except tf.errors.InvalidArgumentError as error:
+        answer = theirs()
+    except BAD_DATA as error:
         refusal = str(error)
     else:
-        assert rules(given, spec) == answer
+        assert settled(rules()) == settled(answer)
         return answer
     try:
-        rules(given, spec)
+        rules()
     except RejectedError as rejected:
-        assert any(_says(refusal, fault) for fault in rejected.faults), (refusal, rejected.faults)
+        assert any(says(refusal, fault) for fault in rejected.faults), (refusal, rejected.faults)
         raise
     raise AssertionError(f"TensorFlow alone refuses: {refusal}")
 
 
-def _says(refusal: str, fault: Fault) -> bool:
-    named = fault.feature is not None and fault.feature in refusal
-    return named and any(words in refusal for words in WORDS[fault.reason])
+def says(refusal: str, fault: Fault) -> bool:
+    """Whether TensorFlow's refusal is for this fault."""
+    words = [words for words in WORDS.get(fault.reason, ()) if words in refusal]
+    named = any(name in refusal for name in (fault.feature or "", *fault.keys))
+    return any(named or nameless in NAMELESS for nameless in words)
 
 
-def check_decoded(record: bytes) -> None:
-    """Hold `reference.decode` against the protobuf runtime, where that reads the bytes as it does.
+# ---------------------------------------------------------------- protobuf
 
-    It departs in three ways that tfrecs does not share: it refuses keys that are not UTF-8, it sets
-    a map entry with an unknown field aside whole (protobuf's other parsers keep the entry),
-    and it does not mind a field number 0 within an unknown group.
+
+def check_decoded(record: bytes, decoded: Decoded | None) -> None:
+    """Hold what `reference_wire.decode` made of an Example (None: refused) against protobuf.
+
+    Its runtime for Python departs in three ways that tfrecs does not share: it refuses keys that
+    are not UTF-8, it sets a map entry with an unknown field aside whole (protobuf's other parsers
+    keep the entry), and it does not mind a field number 0 within an unknown group.
     """
-    decoded: Decoded | None = None
+    example = _parsed(tf.train.Example, record, decoded)
+    if example is not None and not _has_set_aside(example.features):
+        assert decoded == _features(example.features), record.hex()
+
+
+def check_decoded_sequence(record: bytes, decoded: SequenceMessage | None) -> None:
+    """The same of a SequenceExample."""
+    example = _parsed(tf.train.SequenceExample, record, decoded)
+    if example is None or _has_set_aside(example.context):
+        return
+    if not _has_set_aside(example.feature_lists):
+        lists = {
+            key.encode(): [_feature(step) for step in steps.feature]
+            for key, steps in example.feature_lists.feature_list.items()
+        }
+        assert decoded == SequenceMessage(_features(example.context), lists), record.hex()
+
+
+def decode(record: bytes) -> Decoded | None:
+    """`reference_wire.decode`, held against protobuf; None if refused."""
+    return _decode(record, reference_wire.decode, check_decoded)
+
+
+def decode_sequence(record: bytes) -> SequenceMessage | None:
+    """`reference_wire.decode_sequence`, held against protobuf; None if refused."""
+    return _decode(record, reference_wire.decode_sequence, check_decoded_sequence)
+
+
+def _decode(record: bytes, read: Any, check: Any) -> Any:
     try:
-        decoded = reference.decode(record)
+        decoded = read(record)
     except MalformedError as error:
-        if "field number 0" in str(error):
-            return
+        if "field number 0" not in str(error):
+            check(record, None)
+        return None
+    check(record, decoded)
+    return decoded
+
+
+def _parsed(message: Any, record: bytes, decoded: Any) -> Any:
     try:
-        example = tf.train.Example.FromString(record)
+        parsed = message.FromString(record)
     except DecodeError as error:
-        assert decoded is None or "UTF-8" in str(error)
-        return
-    unknown: Any = UnknownFieldSet(example.features)
-    if any(field.field_number == 1 for field in unknown):
-        return
-    assert decoded == _decoded(example)
+        assert decoded is None or "UTF-8" in str(error), record.hex()
+        return None
+    assert decoded is not None, record.hex()
+    return parsed
 
 
-def _decoded(example: Any) -> Decoded:
-    out: Decoded = {}
-    for key, feature in example.features.feature.items():
-        kind = feature.WhichOneof("kind")
-        values = getattr(feature, kind).value if kind else []
-        dtype = KINDS[kind] if kind else None
-        if dtype == "float32":
-            values = np.array(values, dtype=np.float32).view(np.uint32).tolist()
-        out[key.encode()] = (dtype, list(values))
-    return out
+def _has_set_aside(message: Any) -> bool:
+    unknown: Any = UnknownFieldSet(message)
+    return any(field.field_number == 1 for field in unknown)
+
+
+def _features(features: Any) -> Decoded:
+    return {key.encode(): _feature(feature) for key, feature in features.feature.items()}
+
+
+def _feature(feature: Any) -> Feature:
+    kind = feature.WhichOneof("kind")
+    if kind is None:
+        return None, []
+    values = getattr(feature, kind).value
+    if kind == "float_list":
+        return "float32", np.array(values, dtype=np.float32).view(np.uint32).tolist()
+    return KINDS[kind], list(values)

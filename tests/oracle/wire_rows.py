@@ -6,10 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from reference import FIXED32, FIXED64, GROUP, VARINT, Fixed, Var
-from strategies import delimited, packed, tag, unknown_group, unpacked, varint
+from reference import Feature, Var
+from reference_wire import FIXED32, FIXED64, GROUP, VARINT, delimited, packed, tag, unpacked, varint
+from strategies import unknown_group
 
-SPEC: dict[str, Fixed | Var] = {"a": Var("int64")}
+SPEC: dict[str, Feature] = {"a": Var("int64")}
 UNKNOWN = tag(9, VARINT) + b"\1"
 
 

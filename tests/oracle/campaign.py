@@ -1,0 +1,117 @@
+"""Many random cases against TensorFlow, fast: a case is one record under one spec.
+
+`run` draws a spec and a batch of records, again and again, and has them examined; `shrunk` finds a
+small part of a batch that fails, and what is told of it suffices to run it again. A round depends
+on the seed, the family, the kind of bytes and its own number only, so that rounds can be divided
+among processes, and one of them repeated.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from random import Random
+from typing import Any
+
+import tensorflow as tf
+
+from oracle.examine import (
+    DeviationError,
+    Tally,
+    examine,
+    examine_oddities,
+    examine_reference,
+)
+from oracle.families import FAMILIES, Case, Family, draw_cases
+
+BATCHES = (1, 3, 64, 128, 128, 256)  # of these sizes; large, for the sake of speed
+CHUNK = 64  # rounds that one process does at a time
+
+
+def campaign(family: str, kind: str, cases: int, seed: int, jobs: int) -> Tally:
+    """At least this many cases, in several processes if there are several jobs.
+
+    Raises:
+        DeviationError: ours differ from TensorFlow's; with the least that shows it.
+    """
+    chunks = _chunks(cases)
+    if jobs == 1:
+        return _sum(run(family, kind, seed, first, count) for first, count in chunks)
+    with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
+        futures = [pool.submit(run, family, kind, seed, first, count) for first, count in chunks]
+        return _sum(future.result() for future in futures)
+
+
+def _chunks(cases: int) -> list[tuple[int, int]]:
+    """Rounds that make this many cases: the number of the first and how many, for each chunk."""
+    average = sum(BATCHES) / len(BATCHES)
+    rounds = max(round(cases / average), 1)
+    return [(first, min(CHUNK, rounds - first)) for first in range(0, rounds, CHUNK)]
+
+
+def _sum(tallies: Iterable[Tally]) -> Tally:
+    total = Tally()
+    for tally in tallies:
+        total.update(tally)
+    return total
+
+
+def run(family: str, kind: str, seed: int, first: int, count: int) -> Tally:
+    """Some rounds."""
+    tf.get_logger().setLevel("ERROR")
+    tally = Tally()
+    for number in range(first, first + count):
+        _round(FAMILIES[family], kind, f"{seed}/{family}/{kind}/{number}", number, tally)
+    return tally
+
+
+def _round(family: Family, kind: str, seed: str, number: int, tally: Tally) -> None:
+    rng = Random(seed)
+    spec = family.draw_spec(rng)
+    cases = draw_cases(rng, family, kind, spec, rng.choice(BATCHES))
+    try:
+        examine(family, spec, cases, Random(seed), tally)
+        if number % 16 == 0:
+            examine_reference(family, spec, cases)
+    except AssertionError as error:
+        raise DeviationError(_report(family, spec, cases, seed, error)) from error
+    if number % 16 == 1 and kind == "odd":
+        examine_oddities(family, spec, cases[:16], tally)
+    tally["cases"] += len(cases)
+
+
+def _report(family: Family, spec: Any, cases: list[Case], seed: str, error: Exception) -> str:
+    few, text = shrunk(family, spec, cases, str(error))
+    records = "\n".join(f"  {case.record.hex() or '(empty)'}  {sorted(case.seen)}" for case in few)
+    return (
+        f"{text}\n{family.functions[0]} with {spec!r}\nof {len(few)} records, in hex:\n{records}\n"
+        f"(round {seed}; run again with the same SEED)"
+    )
+
+
+def shrunk(family: Family, spec: Any, cases: list[Case], text: str) -> tuple[list[Case], str]:
+    """As few of the cases as still fail, and with what text."""
+    size = len(cases)
+    while size := size // 2:
+        for start in range(0, len(cases), size):
+            fewer = cases[:start] + cases[start + size :]
+            found = _failure(family, spec, fewer) if fewer else None
+            if found is not None:
+                return shrunk(family, spec, fewer, found)
+    return cases, text
+
+
+def _failure(family: Family, spec: Any, cases: list[Case]) -> str | None:
+    try:
+        for seed in range(2):
+            examine(family, spec, cases, Random(seed), Tally())
+    except AssertionError as error:
+        return str(error)
+    return None
+
+
+def jobs() -> int:
+    """The environment's JOBS: how many processes."""
+    return int(os.environ.get("JOBS", "1"))
