@@ -9,7 +9,8 @@ PYTHON   ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 # Not the extra `all`: maturin does not see that it means this very package, and asks the registry for it.
 EXTRAS   := bfloat16,cli,images,protobuf,scipy
-CASES    ?= 3000
+CASES    ?= 100000
+JOBS     ?= 1
 ifndef SEED
 SEED     := $(shell date +%s)
 endif
@@ -81,9 +82,9 @@ docs: build $(VENV)/.test ## run the code blocks of README.md, docs/ and the doc
 	$(PY) -m pytest --quiet tests/test_docs.py
 	RUSTDOCFLAGS='--deny warnings' cargo doc --quiet --locked --no-deps --package tfrecs-core
 
-oracle: .venv-oracle/.done ## compare with TensorFlow itself on random cases (CASES= how many, SEED= to repeat a run)
+oracle: .venv-oracle/.done ## compare with TensorFlow itself on random cases (CASES= how many, SEED= to repeat a run, JOBS= processes)
 	@echo "oracle: CASES=$(CASES) SEED=$(SEED)"
-	CASES=$(CASES) SEED=$(SEED) TF_CPP_MIN_LOG_LEVEL=3 .venv-oracle/bin/python -m pytest \
+	CASES=$(CASES) SEED=$(SEED) JOBS=$(JOBS) TF_CPP_MIN_LOG_LEVEL=3 .venv-oracle/bin/python -m pytest \
 		-W default --hypothesis-seed=$(SEED) tests/oracle
 
 integrations: .venv-integrations/.done ## test what needs libraries too large for .venv: PyTorch

@@ -20,7 +20,9 @@ import tensorflow as tf
 import strategies
 from oracle import judge
 from oracle.wire_rows import DIFFERENT, ROWS
-from reference import Columns, Dense, Fixed, RejectedError, Spec, Value, Var
+from reference import Columns, Dense, Fixed, Spec, Var
+from reference_rules import RejectedError
+from reference_wire import Value
 
 HERE = Path(__file__).resolve().parent
 SEED = 20260301

@@ -8,7 +8,6 @@ among processes, and one of them repeated.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
@@ -26,8 +25,9 @@ from oracle.examine import (
 )
 from oracle.families import FAMILIES, Case, Family, draw_cases
 
-BATCHES = (1, 3, 64, 128, 128, 256)  # of these sizes; large, for the sake of speed
+BATCHES = (1, 4, 64, 200, 300, 500)  # of these sizes; large, for the sake of speed
 CHUNK = 64  # rounds that one process does at a time
+CHUNKS_PER_PROCESS = 16  # TensorFlow keeps something of every spec that it has seen
 
 
 def campaign(family: str, kind: str, cases: int, seed: int, jobs: int) -> Tally:
@@ -37,9 +37,10 @@ def campaign(family: str, kind: str, cases: int, seed: int, jobs: int) -> Tally:
         DeviationError: ours differ from TensorFlow's; with the least that shows it.
     """
     chunks = _chunks(cases)
-    if jobs == 1:
+    if jobs == 1 and len(chunks) <= CHUNKS_PER_PROCESS:
         return _sum(run(family, kind, seed, first, count) for first, count in chunks)
-    with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
+    fresh = {"mp_context": get_context("spawn"), "max_tasks_per_child": CHUNKS_PER_PROCESS}
+    with ProcessPoolExecutor(jobs, **fresh) as pool:
         futures = [pool.submit(run, family, kind, seed, first, count) for first, count in chunks]
         return _sum(future.result() for future in futures)
 
@@ -110,8 +111,3 @@ def _failure(family: Family, spec: Any, cases: list[Case]) -> str | None:
     except AssertionError as error:
         return str(error)
     return None
-
-
-def jobs() -> int:
-    """The environment's JOBS: how many processes."""
-    return int(os.environ.get("JOBS", "1"))

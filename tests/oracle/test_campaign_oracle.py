@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from oracle.campaign import campaign, jobs
-from oracle.cases import CASES, SEED
+from oracle.campaign import campaign
+from oracle.cases import CASES, JOBS, SEED
 from oracle.families import FAMILIES, KINDS
 
 # How the cases are divided: most are plain, for what counts in daily life.
@@ -16,7 +16,7 @@ SHARES = {"plain": 0.5, "odd": 0.25, "mutated": 0.25}
 @pytest.mark.parametrize("family", FAMILIES)
 def test_campaign(family: str, kind: str, capsys: pytest.CaptureFixture[str]) -> None:
     cases = round(CASES * SHARES[kind] / len(FAMILIES))
-    tally = campaign(family, kind, cases, SEED, jobs())
+    tally = campaign(family, kind, cases, SEED, JOBS)
     with capsys.disabled():
         print(f"\n{family}, {kind}: {tally.pop('cases')} cases")  # noqa: T201 - what has been done
         for what, count in sorted(tally.items()):
