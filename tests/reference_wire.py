@@ -22,6 +22,15 @@ Decoded = Mapping[bytes, Feature]
 T = TypeVar("T")
 
 
+class _Counter:
+    count = 0
+
+
+# Lengths written in more than 5 bytes, seen so far. Some of protobuf's parsers take them (Java's,
+# Go's, and TensorFlow's), some refuse them (C++, upb).
+long_lengths = _Counter()
+
+
 class MalformedError(ValueError):
     """The bytes are no protobuf message of this type."""
 
@@ -179,7 +188,9 @@ def _payload(message: bytes, at: int, number: int, wire: int, depth: int) -> tup
     if wire == FIXED32:
         return struct.unpack("<I", _take(message, at, 4))[0], at + 4
     if wire == BYTES:
+        start = at
         size, at = _varint(message, at)
+        long_lengths.count += at - start > 5
         return _take(message, at, size), at + size
     if wire == GROUP:
         return None, _skip_group(message, at, number, depth)

@@ -276,7 +276,7 @@ def parse_sequences(io: Any, serialized: Any, context: Any, lists: Any) -> Any:
 
 
 def test_rows_of_no_length() -> None:
-    """TensorFlow takes UniformRowLength(0) for a single record without values only, and makes a row."""
+    """Of UniformRowLength(0), TensorFlow makes a row of a single record that has no values."""
     with pytest.raises(tf.errors.InvalidArgumentError):
         tf.io.parse_example([EMPTY], {"r": _rows_of(tf.io, 0)})
     assert tf.io.parse_single_example(EMPTY, {"r": _rows_of(tf.io, 0)})["r"].shape == (1, 0)
