@@ -1,10 +1,10 @@
 """Make the golden files of this folder with TensorFlow; tests/test_golden.py reads them without it.
 
-    PYTHONPATH=tests python tests/golden/make_golden.py
+    PYTHONPATH=tests:python python tests/golden/make_golden.py
 
 records*: the same records as TensorFlow writes them, by codec and option; records.json has them.
-parse.json: cases for parse_example with what TensorFlow made of them, and (under "wire") odd
-Examples with protobuf's reading. Bytes are in hex; a float is the integer of its 32 bits.
+parse.json: random cases for the parse functions with what TensorFlow made of them, default values,
+and (under "wire") odd Examples with protobuf's reading; in the form of golden_cases.py.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ import random
 from pathlib import Path
 from typing import Any
 
-import hypothesis
 import tensorflow as tf
 
 import strategies
+from golden_cases import columns_json, spec_json
 from oracle import judge
+from oracle.examine import Sides
+from oracle.families import FAMILIES, Case, Family, draw_cases
 from oracle.wire_rows import DIFFERENT, ROWS
-from reference import Columns, Dense, Fixed, Spec, Var
-from reference_rules import RejectedError
-from reference_wire import Value
 
 HERE = Path(__file__).resolve().parent
 SEED = 20260301
-CASES = 150
+COUNTS = {"plain": 220, "odd": 110, "mutated": 80}
+LARGEST = 3000  # characters of a case
 
 RECORD_FILES: dict[str, dict[str, Any]] = {
     "records.tfrecord": {},
@@ -90,43 +90,40 @@ def write_flushed() -> None:
 # ---------------------------------------------------------------- parse cases
 
 
-def cases() -> list[strategies.Case]:
-    """Random plain cases, none that can be refused for more than one reason, and none large."""
-    out: list[strategies.Case] = []
-
-    @hypothesis.seed(SEED)
-    @hypothesis.settings(max_examples=3 * CASES, database=None, deadline=None)
-    @hypothesis.given(strategies.cases(odd=False))
-    def collect(case: strategies.Case) -> None:
-        if not case.odd and sum(map(len, case.records)) < 1500 and len(case.spec) > 1:
+def cases(family: Family, kind: str, count: int) -> list[dict[str, Any]]:
+    """Random cases of one to three records, none of them large."""
+    out: list[dict[str, Any]] = []
+    number = 0
+    while len(out) < count:
+        number += 1
+        rng = random.Random(f"{SEED}/{family.name}/{kind}/{number}")
+        spec = family.draw_spec(rng)
+        drawn = draw_cases(rng, family, kind, spec, rng.choice((1, 2, 3)))
+        case = parse_case(family, spec, drawn)
+        if len(json.dumps(case)) < LARGEST:
             out.append(case)
-
-    collect()
-    return [case for case in out if _reasons(case) <= 1][:CASES]
-
-
-def _reasons(case: strategies.Case) -> int:
-    try:
-        judge.batch(case.records, case.spec)
-    except RejectedError as rejected:
-        return len({fault[1:] for fault in rejected.faults})
-    return 0
-
-
-def parse_case(case: strategies.Case) -> dict[str, Any]:
-    out = {"spec": spec_json(case.spec), "records": [record.hex() for record in case.records]}
-    out["batch"] = outcome(lambda: judge.batch(case.records, case.spec))
-    if case.records:
-        out["single"] = outcome(lambda: judge.single(case.records[0], case.spec))
     return out
 
 
-def outcome(call: Any) -> dict[str, Any]:
-    try:
-        return {"columns": columns_json(call())}
-    except RejectedError as rejected:
-        fault = rejected.faults[0]
-        return {"refused": {"feature": fault.feature, "reason": fault.reason}}
+def parse_case(family: Family, spec: Any, drawn: list[Case]) -> dict[str, Any]:
+    """The outcome for all records of the case, and for each alone, where TensorFlow has one."""
+    sides = Sides(family, spec)
+    out: dict[str, Any] = {"spec": spec_json(spec)}
+    out["records"] = [case.record.hex() for case in drawn]
+    out["batch"] = outcome(sides, drawn, [case.asked for case in drawn])
+    out["singles"] = [
+        None if case.has_no_splits else outcome(sides, [case], case.asked) for case in drawn
+    ]
+    return out
+
+
+def outcome(sides: Sides, drawn: list[Case], asked: Any) -> dict[str, Any]:
+    """TensorFlow's columns; or the faults, by the rules, for which there must be none."""
+    faults = [f._replace(record=i) for i, case in enumerate(drawn) for f in case.faults]
+    if faults:
+        return {"refused": faults}
+    columns = sides.their_columns(asked)
+    return {"columns": columns_json(columns)}
 
 
 def default_case(shape: Any, dtype: str, default: Any) -> dict[str, Any]:
@@ -151,37 +148,12 @@ def wire_case(name: str) -> dict[str, Any]:
     }
 
 
-# ---------------------------------------------------------------- as JSON
-
-
-def spec_json(spec: Spec) -> dict[str, Any]:
-    return {name: _feature_json(feature) for name, feature in spec.items()}
-
-
-def _feature_json(feature: Fixed | Var) -> dict[str, Any]:
-    if isinstance(feature, Var):
-        return {"var": feature.dtype}
-    default = None if feature.default is None else list(map(_value_json, feature.default))
-    return {"fixed": feature.dtype, "shape": feature.shape, "default": default}
-
-
-def columns_json(columns: Columns) -> dict[str, Any]:
-    return {name: _column_json(column) for name, column in columns.items()}
-
-
-def _column_json(column: Any) -> dict[str, Any]:
-    out: dict[str, Any] = column._asdict() | {"values": list(map(_value_json, column.values))}
-    assert isinstance(column, Dense) or "indices" in out
-    return out
-
-
-def _value_json(value: Value) -> int | str:
-    return value.hex() if isinstance(value, bytes) else value
-
-
 def write_parse_cases() -> None:
     content = {
-        "cases": [parse_case(case) for case in cases()],
+        **{
+            name: [case for kind, count in COUNTS.items() for case in cases(family, kind, count)]
+            for family in FAMILIES.values()
+        },
         "defaults": [default_case(*case) for case in DEFAULTS],
         "wire": [wire_case(name) for name in ROWS],
     }

@@ -115,7 +115,7 @@ def draw_cases(rng: Random, family: Family, kind: str, spec: Any, count: int) ->
         if kind == "plain":
             cases.append(case_of(family, spec, record, family.content(drawn), record))
             continue
-        if kind == "mutated" and rng.random() < 0.8:
+        if kind == "mutated" and rng.random() < 0.5:
             record = mutated(rng, record)
         content = family.decode(record)
         asked = None if content is None else family.encode(content)

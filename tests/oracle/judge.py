@@ -124,7 +124,7 @@ def sequence_batch(records: Sequence[bytes], spec: SequenceSpec) -> SequenceColu
     """What parse_sequence_example must give: as `batch`."""
     features = [reference.build(tf.io, part) for part in spec]
     return _judge(
-        lambda: _sequence_columns(*tf.io.parse_sequence_example(constant(records), *features)),
+        lambda: sequence_columns(*tf.io.parse_sequence_example(constant(records), *features)),
         lambda: reference_rules.parse_sequence(records, spec),
     )
 
@@ -134,12 +134,12 @@ def sequence_single(record: bytes, spec: SequenceSpec) -> SequenceColumns:
     features = [reference.build(tf.io, part) for part in spec]
     parse = tf.io.parse_single_sequence_example
     return _judge(
-        lambda: _sequence_columns(*parse(constant(record), *features)),
+        lambda: sequence_columns(*parse(constant(record), *features)),
         lambda: reference_rules.parse_single_sequence(record, spec),
     )
 
 
-def _sequence_columns(
+def sequence_columns(
     context: Mapping[str, Any], lists: Mapping[str, Any], lengths: Mapping[str, Any] | None = None
 ) -> SequenceColumns:
     return SequenceColumns(columns(context), columns(lists), columns(lengths or {}))

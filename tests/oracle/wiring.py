@@ -61,6 +61,7 @@ class Pen:
     """Writes messages, each in another way.
 
     Attributes:
+        rate: how odd, if at all: 1 is very much.
         seen: what was odd about what was written, since it was last cleared.
     """
 
@@ -68,6 +69,7 @@ class Pen:
         self.rng = rng
         self.odd = odd
         self.in_sequences = in_sequences
+        self.rate = rng.choice((0.15, 1))
         self.seen: set[str] = set()
 
     def _now(self, chance: float) -> bool:
@@ -75,7 +77,7 @@ class Pen:
 
     def _oddly(self, chance: float, *ways: str) -> str:
         """One of the ways to be odd, or "" for none of them."""
-        if not self.odd or not self._now(chance):
+        if not self.odd or not self._now(chance * self.rate):
             return ""
         way = self.rng.choice(ways)
         self.seen.add(way)
