@@ -3,6 +3,8 @@
 Records are bytes in files (RecordReader, RecordWriter, ShardedWriter, count, verify). Examples are
 features in records: rows (encode_example, decode_example), columns (encode_batch, decode_batch),
 TensorFlow's parsing contract (parse_example) and protobuf messages (Example and the other eight).
+Records of other messages: lists of examples (parse_example_list), tensorboard's events
+(read_events), and any protobuf message (decode_proto).
 Every exception is an Error.
 """
 
@@ -21,6 +23,8 @@ from tfrecs.errors import (
     StateError,
     TruncatedFileError,
 )
+from tfrecs.events import follow_events, read_events
+from tfrecs.example_lists import encode_example_list, parse_example_list
 from tfrecs.examples import (
     decode_batch,
     decode_example,
@@ -58,6 +62,7 @@ if TYPE_CHECKING:
         Int64List,
         SequenceExample,
     )
+    from tfrecs.protos import decode_proto
 
 __version__ = "0.1.0"
 
@@ -95,20 +100,26 @@ __all__ = [
     "count",
     "decode_batch",
     "decode_example",
+    "decode_proto",
     "decode_sequence_batch",
     "decode_sequence_example",
     "encode_batch",
     "encode_example",
+    "encode_example_list",
     "encode_sequence_batch",
     "encode_sequence_example",
+    "follow_events",
     "parse_example",
+    "parse_example_list",
     "parse_sequence_example",
     "parse_single_example",
     "parse_single_sequence_example",
+    "read_events",
     "verify",
 ]
 
-# The message classes need the protobuf runtime, an extra that `import tfrecs` must not load.
+# The message classes, and what reads others, need the protobuf runtime, an extra that
+# `import tfrecs` must not load.
 _MESSAGES = {
     "BytesList",
     "Example",
@@ -125,6 +136,8 @@ _MESSAGES = {
 def __getattr__(name: str) -> Any:
     if name in _MESSAGES:
         return getattr(import_module("tfrecs.messages"), name)
+    if name == "decode_proto":
+        return import_module("tfrecs.protos").decode_proto
     raise AttributeError(f"module 'tfrecs' has no attribute {name!r}")
 
 

@@ -3,15 +3,17 @@
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
-from pathlib import Path
 from typing import Any, Self, TypeAlias, final, overload
 
 import numpy as np
 import numpy.typing as npt
 
+from tfrecs.errors import ParseError
+
 __all__ = [
     "Buffer",
     "Columns",
+    "EventDecoder",
     "Reader",
     "Records",
     "Writer",
@@ -24,6 +26,7 @@ __all__ = [
     "encode_sequence_batch",
     "encode_sequence_example",
     "order_rows",
+    "split_lists",
 ]
 
 _Memory: TypeAlias = bytes | bytearray | memoryview | npt.NDArray[np.generic]
@@ -70,8 +73,10 @@ class Records:
         """The bytes of all records together."""
     def tolist(self) -> list[bytes]:
         """All records as a list of bytes."""
-    def position(self, index: int) -> tuple[Path | None, int | None, int | None]:
-        """Where a record was read: the file, its number, its offset, as far as known."""
+    def parse_error(
+        self, index: int, reason: str, feature: str | None = None, name: str | None = None
+    ) -> ParseError:
+        """A ParseError in record `index` (called `name`), which says where that record stands."""
 
 @final
 class Reader:
@@ -89,6 +94,8 @@ class Reader:
         """Skips at most `n` records and says how many there were."""
     def tell(self) -> tuple[int, int]:
         """The number of the next record and its offset in the stream of frames."""
+    def resume(self) -> None:
+        """Lets reading go on where the file has grown since."""
     def close(self) -> None:
         """Closes the file."""
 
@@ -172,6 +179,18 @@ class Columns:
     def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]: ...
     def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
 
+@final
+class EventDecoder:
+    """Collects the summaries of serialized Events, a row each."""
+
+    def __new__(
+        cls, tags: Sequence[str] | None = None, plugins: Sequence[str] | None = None
+    ) -> Self: ...
+    def push(self, records: Records) -> None:
+        """Takes the summaries of some events."""
+    def take(self) -> Columns:
+        """The rows since the last call, as columns."""
+
 def decode_batch(
     records: Records | Iterable[bytes],
     spec: tuple[_Feature, ...] | None,
@@ -217,3 +236,9 @@ def encode_sequence_example(
 
 def order_rows(row_splits: _Memory, keys: Sequence[_Memory]) -> Buffer:
     """The places (int64) of values such that within each row they ascend by their indices."""
+
+def split_lists(records: Records | Iterable[bytes]) -> tuple[Records, Records, Buffer]:
+    """Splits serialized ExampleListWithContexts.
+
+    The contexts, the examples of all lists, and where those of each list end, with a leading 0.
+    """

@@ -49,7 +49,7 @@ impl PyBuffer {
     }
 
     /// What says where the values of a row are, which Arrow relies on.
-    fn structure(memory: Buffer) -> Self {
+    pub fn structure(memory: Buffer) -> Self {
         Self {
             memory,
             writable: false,

@@ -142,7 +142,8 @@ pub fn decode_sequence_batch(
         .map_err(|error| raise(py, &locate(&records, names.as_deref(), error)))
 }
 
-fn locate(records: &Input, names: Option<&[String]>, error: RecordError) -> Error {
+/// The error with all that is known of where its record stands.
+pub fn locate(records: &Input, names: Option<&[String]>, error: RecordError) -> Error {
     let RecordError {
         index: Some(index),
         error,

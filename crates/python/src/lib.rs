@@ -11,7 +11,9 @@ mod columns;
 mod decode;
 mod encode;
 mod error;
+mod event;
 mod example;
+mod lists;
 mod order;
 mod pipe;
 mod reader;
@@ -34,9 +36,13 @@ mod _core {
     #[pymodule_export]
     use crate::encode::{encode_batch, encode_sequence_batch};
     #[pymodule_export]
+    use crate::event::PyEventDecoder;
+    #[pymodule_export]
     use crate::example::{
         decode_example, decode_sequence_example, encode_example, encode_sequence_example,
     };
+    #[pymodule_export]
+    use crate::lists::split_lists;
     #[pymodule_export]
     use crate::order::order_rows;
     #[pymodule_export]

@@ -140,6 +140,13 @@ impl PyReader {
         Ok((reader.record(), reader.offset()))
     }
 
+    /// Lets reading go on where the file has grown since.
+    fn resume(&self, py: Python<'_>) -> PyResult<()> {
+        let mut guard = self.0.enter_attached(py).or_raise(py)?;
+        opened(&mut guard).or_raise(py)?.resume();
+        Ok(())
+    }
+
     /// Closes the file.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         *self.0.enter_attached(py).or_raise(py)? = None;

@@ -1,6 +1,5 @@
 //! Batches of records.
 
-use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use pyo3::prelude::*;
@@ -10,7 +9,7 @@ use pyo3::types::{PyBool, PyBytes, PyIterator, PySlice};
 use tfrecs_core::Error;
 use tfrecs_core::record::Records;
 
-use crate::error::{no_such_index, wrong_type};
+use crate::error::{no_such_index, raise, wrong_type};
 
 /// A batch of records: a sequence of bytes over one buffer.
 ///
@@ -102,16 +101,6 @@ impl PyRecords {
         }
     }
 
-    /// Where a record was read: the file, its number, and its offset, as far as they are known.
-    fn position(&self, index: usize) -> (Option<PathBuf>, Option<u64>, Option<u64>) {
-        let place = self.0.locate(index, Error::content(""));
-        (
-            place.path().map(Path::to_owned),
-            place.record(),
-            place.offset(),
-        )
-    }
-
     /// The bytes of all records together.
     #[getter]
     fn nbytes(&self) -> usize {
@@ -124,6 +113,26 @@ impl PyRecords {
             .iter()
             .map(|record| PyBytes::new(py, record))
             .collect()
+    }
+
+    /// A ParseError in record `index` (called `name`), which says where that record stands.
+    #[pyo3(signature = (index, reason, feature=None, name=None))]
+    fn parse_error(
+        &self,
+        py: Python<'_>,
+        index: usize,
+        reason: String,
+        feature: Option<&str>,
+        name: Option<&str>,
+    ) -> PyErr {
+        let mut error = Error::content(reason);
+        if let Some(feature) = feature {
+            error = error.at_feature(feature);
+        }
+        if let Some(name) = name {
+            error = error.with_name(name);
+        }
+        raise(py, &self.0.locate(index, error))
     }
 
     fn __repr__(&self) -> String {

@@ -6,7 +6,7 @@ becomes a Python object before somebody asks for it.
 
 from tfrecs.arrays.byte_strings import BytesArray, IntArray, Values
 from tfrecs.arrays.native import Column, column_of, ragged_pieces
-from tfrecs.arrays.pieces import Pieces
+from tfrecs.arrays.pieces import Pieces, pieces_of_rows
 from tfrecs.arrays.ragged import RaggedTensor
 from tfrecs.arrays.sparse import SparseTensor
 
@@ -19,5 +19,6 @@ __all__ = [
     "SparseTensor",
     "Values",
     "column_of",
+    "pieces_of_rows",
     "ragged_pieces",
 ]

@@ -2,8 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -32,20 +31,10 @@ class Source:
             return self.records.nbytes
         return sum(map(len, self.records))
 
-    def _position(self, row: int) -> tuple[Path | None, int | None, int | None]:
-        if isinstance(self.records, _core.Records):
-            return self.records.position(row)
-        return None, row, None
-
     def error(self, row: int, feature: str, reason: str) -> ParseError:
-        """Return an error in record `row`, with its text in the form of the native decoder's."""
-        path, record, offset = self._position(row)
-        place = "" if path is None else f"{path}: "
-        place += f"record {record}" + ("" if offset is None else f" at byte {offset}")
-        named = "" if self.names is None else f"Name: {self.names[row]}, "
-        text = f'{place}: {named}feature "{feature}": {reason}'
-        known: Any = {"path": path, "record": record, "offset": offset}
-        return ParseError(text, **known, feature=feature, reason=reason)
+        """Return an error in record `row`, which says where that record stands."""
+        name = None if self.names is None else self.names[row]
+        return _core.Records(self.records).parse_error(row, reason, feature, name)
 
 
 def source_of(serialized: Serialized, names: Sequence[str] | str | None) -> Source:

@@ -7,8 +7,9 @@ use arrow_buffer::{BooleanBuffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, DataType, Field};
 
 use super::message::{self, Feature};
+use super::numbers::Misfit;
 use super::spec::{DType, FeatureSpec, Kind, Layout, elements_of};
-use super::values::{Misfit, Outlook, Values, as_offset};
+use super::values::{Outlook, Values, as_offset};
 use super::wire::WireError;
 use crate::error::{Error, Result};
 

@@ -95,7 +95,7 @@ fn features(spec: Option<&[FeatureSpec]>, place: Place, size: Outlook) -> Decode
 /// How many bytes are decoded between two looks at the clock.
 const PULSE_BYTES: usize = 1 << 20;
 
-fn for_each_row<'a>(
+pub(super) fn for_each_row<'a>(
     records: impl Iterator<Item = &'a [u8]>,
     mut decode_row: impl FnMut(&'a [u8], usize) -> Result<()>,
 ) -> Result<(), RecordError> {

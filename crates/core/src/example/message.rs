@@ -73,7 +73,7 @@ fn next_bytes_slowly<'a>(wire: &mut Wire<'a>, wanted: u32) -> Result<Option<&'a 
 }
 
 /// `so_far` with `more` merged in.
-fn merge<'a>(so_far: &mut Option<Cow<'a, [u8]>>, more: &'a [u8]) {
+pub(super) fn merge<'a>(so_far: &mut Option<Cow<'a, [u8]>>, more: &'a [u8]) {
     match so_far {
         None => *so_far = Some(Cow::Borrowed(more)),
         Some(bytes) => bytes.to_mut().extend_from_slice(more),

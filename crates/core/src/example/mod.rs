@@ -3,7 +3,8 @@
 //! From the bottom up: [`wire`] reads protobuf's wire format, [`message`] knows the few messages of
 //! `tf.train`, [`spec`] says what is wanted, [`mod@decode`] turns records into Arrow columns: a
 //! [`mod@column`] of features or one of feature lists ([`steps`]), over [`values`]; [`encode`] goes the
-//! other way, from columns or from single features.
+//! other way, from columns or from single features. [`lists`] splits lists of examples; [`scalars`]
+//! makes columns of tensorboard's [`mod@event`]s.
 //!
 //! Where TensorFlow's fast parser departs from protobuf on odd but legal bytes, this follows
 //! protobuf: repeated submessages merge, the last member of a oneof wins, unknown fields are skipped,
@@ -12,8 +13,12 @@
 pub mod column;
 pub mod decode;
 pub mod encode;
+pub mod event;
+pub mod lists;
 pub mod message;
+pub mod numbers;
 pub mod order;
+pub mod scalars;
 pub mod spec;
 pub mod steps;
 pub mod values;

@@ -1,42 +1,14 @@
 //! The values of a column, one behind the other, as they are read from the lists of records.
 
-use std::fmt;
-use std::marker::PhantomData;
 use std::sync::Arc;
 
-use arrow_array::types::{
-    ArrowPrimitiveType, Int8Type, Int16Type, Int32Type, UInt8Type, UInt16Type, UInt32Type,
-    UInt64Type,
-};
-use arrow_array::{
-    ArrayRef, FixedSizeBinaryArray, Float16Array, Float32Array, Float64Array, Int64Array,
-    LargeBinaryArray, NullArray, PrimitiveArray,
-};
+use arrow_array::{ArrayRef, Float32Array, Int64Array, LargeBinaryArray, NullArray};
 use arrow_buffer::{Buffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, DataType, Field};
-use half::{bf16, f16};
 
 use super::message;
+use super::numbers::{self, Numbers, Read};
 use super::spec::{DType, Default, Kind};
-use super::wire::WireError;
-
-/// A number in a record that the column's type cannot hold.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Misfit {
-    /// From an `Int64List`.
-    Int64(i64),
-    /// From a `FloatList`.
-    Float32(f32),
-}
-
-impl fmt::Display for Misfit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Int64(value) => value.fmt(f),
-            Self::Float32(value) => write!(f, "{value:e}"),
-        }
-    }
-}
 
 /// What is known of the records before they are read.
 #[derive(Clone, Copy, Debug, Default)]
@@ -73,9 +45,6 @@ impl Outlook {
     }
 }
 
-/// What came of reading a list: the first value that does not fit, if any.
-type Read = Result<Option<Misfit>, WireError>;
-
 /// The values of all rows so far.
 pub enum Values {
     /// No row has had a value yet, and nobody said of which kind they are.
@@ -94,23 +63,14 @@ impl Values {
     /// No values of type `dtype`.
     #[must_use]
     pub fn new(dtype: DType) -> Self {
-        let numbers: Box<dyn Numbers> = match dtype {
-            DType::Bytes => return Self::Bytes(Vec::new(), vec![0]),
-            DType::Float32 => return Self::Float32(Vec::new()),
-            DType::Int64 => return Self::Int64(Vec::new()),
-            DType::Int32 => converted::<Integers<Int32Type>>(),
-            DType::Int16 => converted::<Integers<Int16Type>>(),
-            DType::Int8 => converted::<Integers<Int8Type>>(),
-            DType::UInt64 => converted::<Integers<UInt64Type>>(),
-            DType::UInt32 => converted::<Integers<UInt32Type>>(),
-            DType::UInt16 => converted::<Integers<UInt16Type>>(),
-            DType::UInt8 => converted::<Integers<UInt8Type>>(),
-            DType::Bool => converted::<Truth>(),
-            DType::Float64 => converted::<Floats<f64>>(),
-            DType::Float16 => converted::<Floats<f16>>(),
-            DType::BFloat16 => converted::<Floats<bf16>>(),
-        };
-        Self::Converted(dtype, numbers)
+        match dtype {
+            DType::Bytes => Self::Bytes(Vec::new(), vec![0]),
+            DType::Float32 => Self::Float32(Vec::new()),
+            DType::Int64 => Self::Int64(Vec::new()),
+            other => {
+                numbers::of(other).map_or(Self::Unknown, |numbers| Self::Converted(other, numbers))
+            }
+        }
     }
 
     /// Their type, if it is known.
@@ -296,233 +256,6 @@ fn is_extension(field: &Field, name: &str) -> bool {
         .metadata()
         .get(EXTENSION)
         .is_some_and(|found| found == name)
-}
-
-/// Numbers of a type that is not that of the lists they are read from.
-pub trait Numbers: Send {
-    /// How many there are.
-    fn count(&self) -> usize;
-    /// Forgets all after the first `len`.
-    fn truncate(&mut self, len: usize);
-    /// Makes room for so many more.
-    fn reserve(&mut self, more: usize);
-    /// Appends the values of a list; of those that do not fit, tells the first.
-    ///
-    /// # Errors
-    /// What is wrong with the bytes.
-    fn push_list(&mut self, list: &[u8]) -> Read;
-    /// Appends the values of a default.
-    fn push_default(&mut self, default: &Default);
-    /// The values as an array.
-    ///
-    /// # Errors
-    /// None that these values allow.
-    fn into_array(self: Box<Self>) -> Result<ArrayRef, ArrowError>;
-}
-
-/// How numbers of a type are made of those in a list.
-trait Conversion: Send {
-    type To: Copy + Send;
-
-    fn push_list(list: &[u8], out: &mut Vec<Self::To>) -> Read;
-    fn push_default(default: &Default, out: &mut Vec<Self::To>);
-    fn into_array(values: Vec<Self::To>) -> Result<ArrayRef, ArrowError>;
-}
-
-struct Converted<C: Conversion>(Vec<C::To>);
-
-impl<C: Conversion> Numbers for Converted<C> {
-    fn count(&self) -> usize {
-        self.0.len()
-    }
-
-    fn truncate(&mut self, len: usize) {
-        self.0.truncate(len);
-    }
-
-    fn reserve(&mut self, more: usize) {
-        self.0.reserve_exact(more);
-    }
-
-    fn push_list(&mut self, list: &[u8]) -> Read {
-        C::push_list(list, &mut self.0)
-    }
-
-    fn push_default(&mut self, default: &Default) {
-        C::push_default(default, &mut self.0);
-    }
-
-    fn into_array(self: Box<Self>) -> Result<ArrayRef, ArrowError> {
-        C::into_array(self.0)
-    }
-}
-
-fn converted<C: Conversion + 'static>() -> Box<dyn Numbers> {
-    Box::new(Converted::<C>(Vec::new()))
-}
-
-/// A type of integers in which not every int64 has a place.
-trait Integer: ArrowPrimitiveType + Send {
-    fn of(value: i64) -> Option<Self::Native>;
-}
-
-impl<T: ArrowPrimitiveType<Native: TryFrom<i64>> + Send> Integer for T {
-    #[inline]
-    fn of(value: i64) -> Option<Self::Native> {
-        value.try_into().ok()
-    }
-}
-
-struct Integers<T>(PhantomData<T>);
-
-impl<T: Integer> Conversion for Integers<T> {
-    type To = T::Native;
-
-    fn push_list(list: &[u8], out: &mut Vec<T::Native>) -> Read {
-        push_int64s(list, out, T::of)
-    }
-
-    fn push_default(default: &Default, out: &mut Vec<T::Native>) {
-        out.extend(int64s_of(default).iter().filter_map(|&value| T::of(value)));
-    }
-
-    fn into_array(values: Vec<T::Native>) -> Result<ArrayRef, ArrowError> {
-        Ok(Arc::new(PrimitiveArray::<T>::new(values.into(), None)))
-    }
-}
-
-/// 0 and 1, a byte each.
-struct Truth;
-
-impl Truth {
-    fn of(value: i64) -> Option<i8> {
-        match value {
-            0 => Some(0),
-            1 => Some(1),
-            _ => None,
-        }
-    }
-}
-
-impl Conversion for Truth {
-    type To = i8;
-
-    fn push_list(list: &[u8], out: &mut Vec<i8>) -> Read {
-        push_int64s(list, out, Self::of)
-    }
-
-    fn push_default(default: &Default, out: &mut Vec<i8>) {
-        out.extend(int64s_of(default).iter().copied().filter_map(Self::of));
-    }
-
-    fn into_array(values: Vec<i8>) -> Result<ArrayRef, ArrowError> {
-        Ok(Arc::new(PrimitiveArray::<Int8Type>::new(
-            values.into(),
-            None,
-        )))
-    }
-}
-
-/// Appends what `convert` makes of the values of an `Int64List`.
-#[inline]
-fn push_int64s<T>(list: &[u8], out: &mut Vec<T>, convert: impl Fn(i64) -> Option<T>) -> Read {
-    let mut misfit = None;
-    let mut all = std::mem::take(out);
-    let read = message::for_each_int64(list, |value| match convert(value) {
-        Some(converted) => all.push(converted),
-        None => misfit = misfit.or(Some(Misfit::Int64(value))),
-    });
-    *out = all;
-    read.map(|()| misfit)
-}
-
-fn int64s_of(default: &Default) -> &[i64] {
-    match default {
-        Default::Int64(values) => values,
-        _ => &[],
-    }
-}
-
-/// A type that float32 values are widened or rounded to.
-trait Float: Copy + Send + 'static {
-    fn of(value: f32) -> Self;
-    fn is_infinite(self) -> bool;
-    fn into_array(values: Vec<Self>) -> Result<ArrayRef, ArrowError>;
-}
-
-impl Float for f64 {
-    fn of(value: f32) -> Self {
-        value.into()
-    }
-
-    fn is_infinite(self) -> bool {
-        self.is_infinite()
-    }
-
-    fn into_array(values: Vec<Self>) -> Result<ArrayRef, ArrowError> {
-        Ok(Arc::new(Float64Array::new(values.into(), None)))
-    }
-}
-
-impl Float for f16 {
-    fn of(value: f32) -> Self {
-        Self::from_f32(value)
-    }
-
-    fn is_infinite(self) -> bool {
-        self.is_infinite()
-    }
-
-    fn into_array(values: Vec<Self>) -> Result<ArrayRef, ArrowError> {
-        Ok(Arc::new(Float16Array::new(values.into(), None)))
-    }
-}
-
-impl Float for bf16 {
-    fn of(value: f32) -> Self {
-        Self::from_f32(value)
-    }
-
-    fn is_infinite(self) -> bool {
-        self.is_infinite()
-    }
-
-    fn into_array(values: Vec<Self>) -> Result<ArrayRef, ArrowError> {
-        let words: Vec<u16> = values.into_iter().map(Self::to_bits).collect();
-        let bytes = Buffer::from_vec(words);
-        Ok(Arc::new(FixedSizeBinaryArray::try_new(2, bytes, None)?))
-    }
-}
-
-struct Floats<T>(PhantomData<T>);
-
-impl<T: Float> Conversion for Floats<T> {
-    type To = T;
-
-    fn push_list(list: &[u8], out: &mut Vec<T>) -> Read {
-        let mut misfit = None;
-        message::for_each_floats(list, |floats| {
-            out.extend(floats.iter().map(|bytes| {
-                let value = f32::from_le_bytes(*bytes);
-                let rounded = T::of(value);
-                if rounded.is_infinite() && value.is_finite() {
-                    misfit = misfit.or(Some(Misfit::Float32(value)));
-                }
-                rounded
-            }));
-        })?;
-        Ok(misfit)
-    }
-
-    fn push_default(default: &Default, out: &mut Vec<T>) {
-        if let Default::Float32(values) = default {
-            out.extend(values.iter().map(|&value| T::of(value)));
-        }
-    }
-
-    fn into_array(values: Vec<T>) -> Result<ArrayRef, ArrowError> {
-        T::into_array(values)
-    }
 }
 
 /// A length in memory is at most `isize::MAX`.

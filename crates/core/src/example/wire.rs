@@ -193,6 +193,20 @@ impl<'a> Wire<'a> {
         Ok(*value)
     }
 
+    /// Reads eight bytes.
+    ///
+    /// # Errors
+    /// [`WireError::TruncatedField`].
+    #[inline]
+    pub fn fixed64(&mut self) -> Result<[u8; 8]> {
+        let (value, rest) = self
+            .0
+            .split_first_chunk()
+            .ok_or(WireError::TruncatedField)?;
+        self.0 = rest;
+        Ok(*value)
+    }
+
     #[inline]
     fn take(&mut self, length: usize) -> Result<&'a [u8]> {
         let (taken, rest) = self

@@ -258,6 +258,22 @@ impl RecordReader {
         Err(self.fail(ErrorKind::TruncatedRecord { need, have }))
     }
 
+    /// Lets reading go on where the file has grown since: forgets that it ended, and the record that
+    /// was cut off there. Nothing else is forgiven, and the end of a compressed stream is final.
+    pub fn resume(&mut self) {
+        if self.compression() != Compression::None {
+            return;
+        }
+        let is_cut_off = |fault: &Error| {
+            use ErrorKind::{TruncatedHeader, TruncatedRecord};
+            matches!(fault.kind(), TruncatedHeader(_) | TruncatedRecord { .. })
+        };
+        if self.fault.as_ref().is_none_or(is_cut_off) {
+            self.fault = None;
+            self.at_end = false;
+        }
+    }
+
     /// The next records, at most `n`; fewer at the end of the file or before a fault, which the
     /// next call reports; none at the clean end.
     ///
@@ -328,7 +344,7 @@ impl RecordReader {
         }
         let origin = Origin {
             path: self.path.clone(),
-            buffer_offset: batch.offset.wrapping_sub(first as u64),
+            buffer_offset: Some(batch.offset.wrapping_sub(first as u64)),
         };
         Records::new(bytes, batch.spans, Some(origin))
     }

@@ -23,8 +23,9 @@ pub struct Span {
 pub struct Origin {
     /// The file.
     pub path: Option<Arc<Path>>,
-    /// The offset in the file of byte 0 of the buffer.
-    pub buffer_offset: u64,
+    /// The offset in the file of byte 0 of the buffer; none where the buffer is no piece of it, or the
+    /// records are parts of those of the file.
+    pub buffer_offset: Option<u64>,
 }
 
 /// Records that share one buffer: cheap to clone and to slice, never copied record by record.
@@ -132,6 +133,59 @@ impl Records {
         })
     }
 
+    /// Parts of these records as records of their own, over the same buffer: of each the place of the
+    /// record that it is a part of, and where in that record it lies. Errors name that record. Parts
+    /// of what is out of range are empty.
+    #[must_use]
+    pub fn parts(&self, parts: impl ExactSizeIterator<Item = (usize, Range<usize>)>) -> Self {
+        let mut spans = Vec::with_capacity(parts.len());
+        spans.extend(parts.map(|(index, range)| {
+            let whole = self
+                .spans()
+                .get(index)
+                .map_or(0..0, |span| span.start..span.start.saturating_add(span.len));
+            let start = whole.start.saturating_add(range.start).min(whole.end);
+            let end = whole.start.saturating_add(range.end).min(whole.end);
+            Span {
+                start,
+                len: end.saturating_sub(start),
+                number: self.number(index),
+            }
+        }));
+        Self::new(Arc::clone(&self.bytes), spans, Some(self.origin_of_parts()))
+    }
+
+    /// Records that were made of these, one of each, in order: they lie one behind the other in
+    /// `bytes`, and end at `ends`. Errors name the records that they were made of.
+    #[must_use]
+    pub fn remade(&self, bytes: Vec<u8>, ends: &[usize]) -> Self {
+        let starts = std::iter::once(&0).chain(ends);
+        let spans = starts.zip(ends).enumerate();
+        let spans = spans.map(|(index, (&start, &end))| Span {
+            start,
+            len: end.saturating_sub(start),
+            number: self.number(index),
+        });
+        Self::new(
+            Arc::new(bytes),
+            spans.collect(),
+            Some(self.origin_of_parts()),
+        )
+    }
+
+    fn origin_of_parts(&self) -> Origin {
+        Origin {
+            path: self.origin.as_ref().and_then(|origin| origin.path.clone()),
+            buffer_offset: None,
+        }
+    }
+
+    /// The number of record `index` in its file; its place here, where it came from none.
+    fn number(&self, index: usize) -> u64 {
+        let span = self.spans().get(index).filter(|_| self.origin.is_some());
+        span.map_or(index as u64, |span| span.number)
+    }
+
     /// `error`, found in record `index`, with all that is known of where that record stands.
     #[must_use]
     pub fn locate(&self, index: usize, error: Error) -> Error {
@@ -140,9 +194,11 @@ impl Records {
         };
         let mut error = error;
         if let Some(span) = self.spans().get(index) {
-            let header = (span.start - HEADER) as u64;
-            let offset = origin.buffer_offset.wrapping_add(header);
-            error = error.at_record(span.number).at_offset(offset);
+            error = error.at_record(span.number);
+            if let Some(buffer_offset) = origin.buffer_offset {
+                let header = (span.start - HEADER) as u64;
+                error = error.at_offset(buffer_offset.wrapping_add(header));
+            }
         }
         match &origin.path {
             Some(path) => error.with_path(path),
