@@ -113,7 +113,11 @@ def draw_cases(rng: Random, family: Family, kind: str, spec: Any, count: int) ->
         drawn = family.draw(rng, wanted, rng.random() < share)
         record = family.write(pen, drawn)
         if kind == "plain":
-            cases.append(case_of(family, spec, record, family.content(drawn), record))
+            content = family.content(drawn)
+            case = case_of(family, spec, record, content, record)
+            if case.faults:  # about those, TensorFlow is asked as it would write them itself
+                case.asked = family.encode(content)
+            cases.append(case)
             continue
         if kind == "mutated" and rng.random() < 0.5:
             record = mutated(rng, record)

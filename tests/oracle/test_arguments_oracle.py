@@ -17,6 +17,7 @@ import reference
 import strategies
 import tfrecs
 from oracle import judge
+from reference_wire import Feature, encode
 
 HAS_A = (
     strategies.join([strategies.Wire(b"\n\x01a\x12\x05\x1a\x03\n\x01\x01")]).wrap(1).wrap(1).data
@@ -75,14 +76,10 @@ SPECS: dict[str, Features] = {
     "dtype NumPy bytes": lambda io: {"b": io.FixedLenFeature([], np.dtype("S"), "x")},
     "dtype float": lambda io: {"b": io.FixedLenFeature([], float, 1)},
     "dtype 'float'": lambda io: {"b": io.FixedLenFeature([], "float", 1)},
-    "dtype int32": lambda io: {"a": io.FixedLenFeature([], "int32")},
-    "dtype float64": lambda io: {"a": io.FixedLenFeature([], "float64")},
-    "dtype bool": lambda io: {"a": io.FixedLenFeature([], "bool")},
     "dtype unheard of": lambda io: {"a": io.FixedLenFeature([], "text")},
     "var": lambda io: {"a": io.VarLenFeature("int64")},
     "var NumPy class": lambda io: {"a": io.VarLenFeature(np.int64)},
     "var dtype None": lambda io: {"a": io.VarLenFeature(None)},
-    "var dtype int32": lambda io: {"a": io.VarLenFeature("int32")},
     "var dtype unheard of": lambda io: {"a": io.VarLenFeature("text")},
     "key int": lambda io: {1: io.VarLenFeature("int64")},
     "key None": lambda io: {None: io.VarLenFeature("int64")},
@@ -180,6 +177,36 @@ def test_wider_dtypes(dtype: Any) -> None:
     features = {"b": tfrecs.FixedLenFeature([], dtype, default)}
     found: Any = tfrecs.parse_example([EMPTY], features)["b"]
     assert found.tolist() == [default]
+
+
+NARROW = ("int32", "int8", "uint64", "uint8", "bool", "float64", "float16", "bfloat16")
+
+
+@pytest.mark.parametrize("dtype", NARROW)
+@pytest.mark.parametrize(
+    "kind",
+    [
+        lambda io, dtype: io.FixedLenFeature([1], dtype),
+        lambda io, dtype: io.VarLenFeature(dtype),
+        lambda io, dtype: io.SparseFeature("i", "a", dtype, 5),
+        lambda io, dtype: io.RaggedFeature(dtype, "a"),
+    ],
+    ids=["fixed", "var", "sparse", "ragged"],
+)
+def test_narrower_and_wider_types(kind: Any, dtype: str) -> None:
+    """TensorFlow parses int64, float32 and string only; we convert to what is asked for."""
+    values: dict[bytes, Feature] = {
+        b"a": ("float32", [0x3F800000]) if "float" in dtype else ("int64", [1]),
+        b"i": ("int64", [0]),
+    }
+    record = encode(values)
+    with pytest.raises((tf.errors.InvalidArgumentError, ValueError)):
+        tf.io.parse_example([record], {"f": kind(tf.io, dtype)})
+    name = "a" if "Sparse" not in str(kind(tfrecs, dtype)) else "f"
+    found: Any = tfrecs.parse_example([record], {name: kind(tfrecs, dtype)})[name]
+    flat = getattr(found, "flat_values", getattr(found, "values", found))
+    assert flat.dtype.name == dtype
+    assert flat.ravel().tolist() == [1]
 
 
 def test_empty_list() -> None:
