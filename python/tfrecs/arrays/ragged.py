@@ -248,9 +248,10 @@ def _longest(splits: IntArray) -> int:
 
 def _coordinates(nested: Sequence[IntArray]) -> IntArray:
     """Return the indices of every value: shape (values, levels + 1)."""
-    columns = [np.arange(len(nested[0]) - 1, dtype=np.int64)]
+    indices = np.arange(len(nested[0]) - 1, dtype=np.int64).reshape(-1, 1)
     for splits in nested:
-        lengths = np.diff(splits)
-        columns = [np.repeat(column, lengths) for column in columns]
-        columns.append(np.arange(splits[-1]) - np.repeat(splits[:-1], lengths))
-    return np.stack(columns, axis=1)
+        # Of a row its indices, and what its values' places are too large by; then a line a value.
+        rows = np.hstack([indices, -splits[:-1].reshape(-1, 1)])
+        indices = np.repeat(rows, np.diff(splits), axis=0)
+        indices[:, -1] += np.arange(splits[-1])
+    return indices
