@@ -232,9 +232,12 @@ def test_an_arrow_array_is_taken_once() -> None:
         tfrecs.encode_batch(Again())
 
 
-def test_a_ragged_tensor_of_rows_with_a_shape_is_refused() -> None:
-    with pytest.raises(tfrecs.SpecError, match="one dimension"):
-        tfrecs.RaggedTensor(np.zeros((3, 2)), np.array([0, 1, 3]))
+def test_elements_with_a_shape_are_flattened_and_rows_of_rows_are_refused() -> None:
+    shaped = tfrecs.RaggedTensor(np.arange(6).reshape(3, 2), np.array([0, 1, 3]))
+    records = tfrecs.encode_batch({"a": shaped})
+    assert [tfrecs.decode_example(record)["a"] for record in records] == [[0, 1], [2, 3, 4, 5]]
+    with pytest.raises(tfrecs.SpecError, match="its rows are made of rows"):
+        tfrecs.encode_batch({"a": tfrecs.RaggedTensor.from_rows([[[1], [2]]])})
 
 
 def test_a_subclass_can_change_how_records_are_written(tmp_path: Path) -> None:
