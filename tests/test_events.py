@@ -300,6 +300,13 @@ def test_a_record_that_is_no_event(path: Path) -> None:
         tfrecs.read_events(path)
 
 
+def test_examples_are_no_events(path: Path) -> None:
+    """Protobuf alone would not mind, and there would be no rows."""
+    write(path, b"", tfrecs.encode_example({"age": 36}))
+    with pytest.raises(tfrecs.ParseError, match=r"record 1 .*no event: it has none of the fields"):
+        tfrecs.read_events(path)
+
+
 def test_wrong_use(path: Path) -> None:
     write(path)
     with pytest.raises(tfrecs.SpecError, match="tags are str, not bytes: b'loss'"):

@@ -277,5 +277,7 @@ def test_wrong_use(arguments: Any, options: Any, words: str) -> None:
 def test_wrong_records() -> None:
     with pytest.raises(TypeError, match="a record must be bytes, not int"):
         tfrecs.parse_example_list([1], QUERY)  # type: ignore[list-item]
+    with pytest.raises(tfrecs.SpecError, match="put a single one into a list"):
+        tfrecs.encode_example_list({"a": 1})  # type: ignore[dict-item]
     with pytest.raises(tfrecs.SpecError, match="mixed"):
         tfrecs.encode_example_list([{"mixed": [1, "a"]}])

@@ -268,12 +268,21 @@ def test_a_broken_record(tmp_path: Path) -> None:
     with tfrecs.RecordWriter(path) as out:
         out.write_batch([*RECORDS, b"\x0a\x05abc"])
     batch = tfrecs.RecordReader(path).read_batch(9)
-    with pytest.raises(tfrecs.ParseError, match=r"broken protobuf message: .*p.Frame") as caught:
+    with pytest.raises(
+        tfrecs.ParseError, match="broken protobuf message: Error parsing message"
+    ) as caught:
         tfrecs.decode_proto(batch[2:], Frame)
     assert (caught.value.path, caught.value.record) == (path, 3)
     assert str(caught.value).startswith(f"{path}: record 3 at byte ")
     with pytest.raises(tfrecs.ParseError, match=r"^record 1: broken protobuf message"):
         tfrecs.decode_proto([b"", b"\xff"], Frame)
+
+
+def test_a_record_that_is_no_bytes() -> None:
+    with pytest.raises(TypeError, match="record 1: a record must be bytes, not str"):
+        tfrecs.decode_proto([b"", "text"], Frame)  # type: ignore[list-item]
+    with pytest.raises(tfrecs.SpecError, match="serialized is bytes or a sequence of bytes"):
+        tfrecs.decode_proto("text", Frame)  # type: ignore[arg-type]
 
 
 @given(st.data())

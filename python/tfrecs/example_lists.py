@@ -96,13 +96,15 @@ def encode_example_list(
         The bytes of the message: a record.
 
     Raises:
-        SpecError: A value is none that a feature holds.
+        SpecError: A value is none that a feature holds, or `examples` is a single mapping.
 
     Example:
         >>> import tfrecs
         >>> tfrecs.encode_example_list([{"a": 1}], {"query": "x"}).count(b"query")
         1
     """
+    if isinstance(examples, Mapping):
+        raise SpecError("examples are a list of mappings; put a single one into a list")
     parts = [b"\x0a" + _delimited(encode_example(example)) for example in examples]
     if context is not None:
         parts.append(b"\x12" + _delimited(encode_example(context)))

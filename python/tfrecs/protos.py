@@ -127,6 +127,8 @@ def _parsed(records: _core.Records | list[bytes], kind: MessageClass) -> Iterato
     messages: list[Message] = []
     size = 0
     for index, record in enumerate(records):
+        if not isinstance(record, bytes):
+            raise TypeError(f"record {index}: a record must be bytes, not {type(record).__name__}")
         try:
             messages.append(kind.FromString(record))
         except DecodeError as error:

@@ -16,6 +16,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use tfrecs_core::Category;
+use tfrecs_core::example::lists::split_lists;
+use tfrecs_core::example::scalars::{EventDecoder, Wanted};
 use tfrecs_core::example::{DType, FeatureSpec, Layout as Columns, decode};
 use tfrecs_core::record::deflate::{Deflater, Flush};
 use tfrecs_core::record::{Compression, DeflateOptions, ReadOptions, RecordReader, frame};
@@ -373,4 +375,80 @@ fn records_that_all_have_other_names_are_refused_before_they_take_much() {
     let (peak, decoded) = peak_of(|| decode(records.iter().map(Vec::as_slice), None));
     assert!(decoded.is_err());
     assert!(peak < 500 * MB, "{peak}");
+}
+
+#[test]
+fn lists_of_examples_take_memory_in_proportion() {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let lists: [Vec<u8>; 3] = [
+        [0x0a, 0x00].repeat(1 << 19),          // half a million empty examples
+        delimited(0x12, b"a").repeat(1 << 18), // a context in many pieces
+        delimited(0x0a, &vec![0; 1 << 20]),    // one large example
+    ];
+    for list in lists {
+        let records = [list.as_slice()];
+        let (peak, split) = peak_of(|| split_lists(records.into_iter()));
+        assert!(split.is_ok());
+        let limit = 32 * list.len() + MB;
+        assert!(peak < limit, "{peak} for {} bytes", list.len());
+        for damaged in inflated_lengths(&list[list.len().saturating_sub(40)..]) {
+            let (peak, _) = peak_of(|| split_lists([damaged.as_slice()].into_iter()).is_ok());
+            assert!(peak < MB, "{peak}");
+        }
+    }
+}
+
+/// An Event of `count` summaries with these fields.
+fn event(count: usize, value: &[u8]) -> Vec<u8> {
+    delimited(0x2a, &delimited(0x0a, value).repeat(count))
+}
+
+#[test]
+fn events_take_memory_in_proportion() {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let count = 1 << 17;
+    let named = delimited(0x4a, &delimited(0x0a, &delimited(0x0a, &[b'x'; 1000])));
+    let values: [Vec<u8>; 4] = [
+        vec![0x15, 0, 0, 0, 0], // a number without a name
+        vec![0x2a, 0],          // an empty histogram
+        vec![0x42, 2, 0x08, 1], // a tensor of no value
+        [delimited(0x42, b""), named].concat(),
+    ];
+    for value in values {
+        // The last is only repeated where the plugin's name is not.
+        let record = event(if value.len() > 100 { 1 } else { count }, &value);
+        let again = event(count, &[0x42, 0]);
+        let records = [record.as_slice(), again.as_slice()];
+        let (peak, _) = peak_of(|| {
+            let mut decoder = EventDecoder::new(Wanted::default());
+            let pushed = decoder.push(records.into_iter());
+            (pushed.is_ok(), decoder.take())
+        });
+        let limit = 32 * (record.len() + again.len()) + MB;
+        assert!(peak < limit, "{peak} of {limit}");
+    }
+}
+
+#[test]
+fn many_tags_take_memory_in_proportion() {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let plugin = delimited(0x4a, &delimited(0x0a, &delimited(0x0a, b"p")));
+    let values: Vec<u8> = (0..100_000u32)
+        .flat_map(|n| {
+            let tag = delimited(0x0a, n.to_string().as_bytes());
+            delimited(0x0a, &[tag, plugin.clone(), delimited(0x42, b"")].concat())
+        })
+        .collect();
+    let record = delimited(0x2a, &values);
+    let (peak, columns) = peak_of(|| {
+        let mut decoder = EventDecoder::new(Wanted::default());
+        assert!(decoder.push([record.as_slice()].into_iter()).is_ok());
+        decoder.take().unwrap()
+    });
+    assert_eq!(columns.num_rows(), 100_000);
+    assert!(
+        peak < 32 * record.len() + MB,
+        "{peak} for {} bytes",
+        record.len()
+    );
 }

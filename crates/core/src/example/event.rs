@@ -3,7 +3,8 @@
 //! ```text
 //! Event   { double wall_time = 1; int64 step = 2;
 //!           oneof what { string file_version = 3; bytes graph_def = 4; Summary summary = 5; LogMessage log_message = 6;
-//!                        SessionLog session_log = 7; TaggedRunMetadata tagged_run_metadata = 8; bytes meta_graph_def = 9; } }
+//!                        SessionLog session_log = 7; TaggedRunMetadata tagged_run_metadata = 8; bytes meta_graph_def = 9; }
+//!           SourceMetadata source_metadata = 10; }
 //! Summary { repeated Value value = 1; }
 //! Value   { string tag = 1; SummaryMetadata metadata = 9;
 //!           oneof value { float simple_value = 2; bytes obsolete_old_style_histogram = 3; Image image = 4;
@@ -36,6 +37,8 @@ pub struct Event<'a> {
     pub step: i64,
     /// The Summary, if the event has one.
     pub summary: Option<Bytes<'a>>,
+    /// Whether there is any field of an Event at all.
+    pub has_fields: bool,
 }
 
 impl<'a> Event<'a> {
@@ -56,8 +59,13 @@ impl<'a> Event<'a> {
                     wire.bytes()?;
                     event.summary = None;
                 }
-                (number, wire_type) => wire.skip(number, wire_type)?,
+                (10, WireType::Bytes) => drop(wire.bytes()?),
+                (number, wire_type) => {
+                    wire.skip(number, wire_type)?;
+                    continue;
+                }
             }
+            event.has_fields = true;
         }
         Ok(event)
     }

@@ -67,6 +67,11 @@ impl EventDecoder {
     fn push_event(&mut self, record: &[u8]) -> Result<()> {
         self.bytes += record.len();
         let event = Event::parse(record)?;
+        // Protobuf would read any message as an Event of unknown fields, and a file of Examples as one
+        // without scalars.
+        if !event.has_fields && !record.is_empty() {
+            return Err(Error::content("no event: it has none of the fields of one"));
+        }
         let Some(summary) = &event.summary else {
             return Ok(());
         };
