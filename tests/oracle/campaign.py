@@ -8,6 +8,7 @@ among processes, and one of them repeated.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
@@ -47,8 +48,7 @@ def campaign(family: str, kind: str, cases: int, seed: int, jobs: int) -> Tally:
 
 def _chunks(cases: int) -> list[tuple[int, int]]:
     """Rounds that make this many cases: the number of the first and how many, for each chunk."""
-    average = sum(BATCHES) / len(BATCHES)
-    rounds = max(round(cases / average), 1)
+    rounds = len(BATCHES) * math.ceil(cases / sum(BATCHES))
     return [(first, min(CHUNK, rounds - first)) for first in range(0, rounds, CHUNK)]
 
 
@@ -71,14 +71,14 @@ def run(family: str, kind: str, seed: int, first: int, count: int) -> Tally:
 def _round(family: Family, kind: str, seed: str, number: int, tally: Tally) -> None:
     rng = Random(seed)
     spec = family.draw_spec(rng)
-    cases = draw_cases(rng, family, kind, spec, rng.choice(BATCHES))
+    cases = draw_cases(rng, family, kind, spec, BATCHES[number % len(BATCHES)])
     try:
         examine(family, spec, cases, Random(seed), tally)
         if number % 16 == 0:
             examine_reference(family, spec, cases)
     except AssertionError as error:
         raise DeviationError(_report(family, spec, cases, seed, error)) from error
-    if number % 8 == 1 and kind == "odd":
+    if number % 4 == 1 and kind == "odd":
         examine_oddities(family, spec, cases, tally)
     tally["cases"] += len(cases)
 

@@ -18,8 +18,8 @@ import reference_rules
 import reference_wire
 import tfrecs
 from oracle import judge
-from oracle.wire_rows import ROWS, SPEC, entry, example, floats, ints
-from reference import Dense, Fixed, Sparse, Spec, Var
+from oracle.wire_rows import ROWS, SEQUENCE_ROWS, SPEC, entry, example, floats, ints
+from reference import Dense, Fixed, SequenceSpec, Sparse, Spec, Var
 from reference_wire import delimited, packed
 
 
@@ -101,6 +101,74 @@ def test_keys_need_not_be_utf8() -> None:
     """As in TensorFlow, keys are bytes: one that is not UTF-8 is a key that nobody asks for."""
     data = example(entry(ints(1), b"\xff"), entry(ints(2)))
     assert ours(data) == theirs(data) == sparse([2])
+
+
+# ---------------------------------------------------------------- SequenceExamples
+
+
+def nested(reading: list[list[int]] | str | None) -> Any:
+    """As the VarLenFeature of a feature list."""
+    if isinstance(reading, str):
+        return reading
+    steps = reading or []
+    indices = [[i, j] for i, step in enumerate(steps) for j in range(len(step))]
+    values = [value for step in steps for value in step]
+    return Sparse("int64", indices, values, [len(steps), max(map(len, steps), default=0)])
+
+
+def parsed_lists(library: Any, data: bytes, read: Any, refusal: type[Exception]) -> Any:
+    features = reference.build(library, SPEC)
+    try:
+        return read(library.parse_single_sequence_example(data, None, features)[1]["a"])
+    except refusal:
+        return "refused"
+
+
+def our_lists(data: bytes) -> Any:
+    return parsed_lists(tfrecs, data, reference.column, tfrecs.ParseError)
+
+
+@pytest.mark.parametrize("name", SEQUENCE_ROWS)
+def test_protobuf_reads_sequences(name: str) -> None:
+    row = SEQUENCE_ROWS[name]
+    judge.decode_sequence(row.data)
+    try:
+        spec = SequenceSpec({}, SPEC)
+        found = reference_rules.parse_single_sequence(row.data, spec)
+        assert found.lists["a"] == nested(row.protobuf)
+    except reference_rules.RejectedError:
+        assert row.protobuf == "refused"
+
+
+@pytest.mark.parametrize("name", SEQUENCE_ROWS)
+def test_tensorflow_reads_sequences(name: str) -> None:
+    row, refusal = SEQUENCE_ROWS[name], tf.errors.InvalidArgumentError
+    found = parsed_lists(tf.io, row.data, lambda value: judge.columns({"a": value})["a"], refusal)
+    assert found == nested(row.tensorflow)
+
+
+@pytest.mark.parametrize("name", SEQUENCE_ROWS)
+def test_we_read_sequences_as_protobuf_does(name: str) -> None:
+    row = SEQUENCE_ROWS[name]
+    assert our_lists(row.data) == nested(row.protobuf)
+
+
+@pytest.mark.parametrize("name", SEQUENCE_ROWS)
+def test_we_know_whether_a_list_is_there(name: str) -> None:
+    row = SEQUENCE_ROWS[name]
+    features = {"a": tfrecs.FixedLenSequenceFeature([1], "int64")}
+    fits = isinstance(row.protobuf, list) and all(len(step) == 1 for step in row.protobuf)
+    if not fits:
+        with pytest.raises(tfrecs.ParseError):
+            tfrecs.parse_single_sequence_example(row.data, None, features)
+        return
+    found = tfrecs.parse_single_sequence_example(row.data, None, features)[1]["a"]
+    assert reference.column(found) == Dense(
+        "int64", (len(row.protobuf), 1), [value for step in row.protobuf for value in step]
+    )
+
+
+# ---------------------------------------------------------------- large batches
 
 
 @pytest.mark.parametrize("rows", [1, 255, 256, 1000])

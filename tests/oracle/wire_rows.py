@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -127,3 +127,79 @@ DIFFERENT = {
     "field number 0": Row(b"\0\1" + example(ONE), "refused", [1]),
 }
 ROWS = DIFFERENT | {name: Row(data, read, read) for name, (data, read) in SAME.items()}
+
+# ---------------------------------------------------------------- SequenceExamples
+
+
+class SequenceRow(NamedTuple):
+    """A SequenceExample, and the readings of its int64 feature list "a": the values of each step.
+
+    None is for a list that is not there, "refused" as above.
+    """
+
+    data: bytes
+    protobuf: list[list[int]] | str | None
+    tensorflow: list[list[int]] | str | None
+
+
+def steps(*features: bytes) -> bytes:
+    return b"".join(delimited(1, feature) for feature in features)
+
+
+def lists(*entries: bytes) -> bytes:
+    return delimited(2, b"".join(entries))
+
+
+S1 = steps(ints(1))
+L1 = entry(S1)
+TWO_CHUNKS = delimited(3, packed("int64", [1]) + packed("int64", [2]))
+
+SEQUENCE_SAME: dict[str, tuple[bytes, Any]] = {
+    "packed": (lists(entry(steps(ints(1, -1), ints(2)))), [[1, -1], [2]]),
+    "unpacked": (lists(entry(steps(delimited(3, unpacked("int64", [1, -1]))))), [[1, -1]]),
+    "empty steps": (
+        lists(entry(steps(b"", delimited(3, b""), ints(), ints(1)))),
+        [[], [], [], [1]],
+    ),
+    "no steps": (lists(entry(b"")), []),
+    "nothing": (b"", None),
+    "empty messages": (delimited(1, b"") + delimited(2, b""), None),
+    "the context is another map": (example(entry(ints(7))) + lists(L1), [[1]]),
+    "lists before the context": (lists(L1) + example(entry(ints(7))), [[1]]),
+    "unknown field before": (UNKNOWN + lists(L1), [[1]]),
+    "unknown field after": (lists(L1) + UNKNOWN, [[1]]),
+    "last entry wins": (lists(L1, entry(steps(ints(2), ints(3)))), [[2], [3]]),
+    "last entry wins, whatever the kind of the first": (lists(entry(steps(floats(1))), L1), [[1]]),
+    "last entry wins, also without steps": (lists(L1, entry(b"")), []),
+    "last entry wins, also without a kind": (lists(L1, entry(steps(b""))), [[]]),
+    "concatenated, the same key": (lists(L1) + lists(entry(steps(ints(2)))), [[2]]),
+    "concatenated, other keys": (lists(L1) + lists(entry(steps(ints(2)), b"b")), [[1]]),
+    "keys that are not UTF-8": (lists(entry(S1, b"\xff"), L1), [[1]]),
+    "cut short": (lists(L1)[:-1], "refused"),
+    "group that does not end": (tag(9, GROUP) + lists(L1), "refused"),
+}
+SEQUENCE_DIFFERENT = {
+    "value before key": SequenceRow(lists(delimited(1, delimited(2, S1) + A)), [[1]], "refused"),
+    "list in two packed chunks": SequenceRow(lists(entry(steps(TWO_CHUNKS))), [[1, 2]], "refused"),
+    "list twice in a step": SequenceRow(
+        lists(entry(steps(ints(1) + ints(2)))), [[1, 2]], "refused"
+    ),
+    "oneof set twice": SequenceRow(lists(entry(steps(floats(2) + ints(1)))), [[1]], "refused"),
+    "unknown field in FeatureLists": SequenceRow(lists(L1, UNKNOWN), [[1]], "refused"),
+    "unknown field in FeatureList": SequenceRow(lists(entry(S1 + UNKNOWN)), [[1]], "refused"),
+    "unknown field in a step": SequenceRow(
+        lists(entry(steps(ints(1) + UNKNOWN))), [[1]], "refused"
+    ),
+    "map entry without value": SequenceRow(lists(delimited(1, A)), [], "refused"),
+    "map entry without key": SequenceRow(
+        lists(delimited(1, delimited(2, S1)), L1), [[1]], "refused"
+    ),
+    "value twice": SequenceRow(
+        lists(delimited(1, A + delimited(2, S1) + delimited(2, S1))), [[1], [1]], "refused"
+    ),
+    "unknown group": SequenceRow(unknown_group(9) + lists(L1), [[1]], "refused"),
+    "junk after an unknown tag": SequenceRow(lists(L1) + b"junk\xff", "refused", [[1]]),
+}
+SEQUENCE_ROWS = SEQUENCE_DIFFERENT | {
+    name: SequenceRow(data, read, read) for name, (data, read) in SEQUENCE_SAME.items()
+}
