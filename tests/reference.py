@@ -110,6 +110,7 @@ def _build_one(library: Any, feature: Feature) -> Any:
         case Fixed(shape, dtype, None):
             return library.FixedLenFeature(list(shape), dtype)
         case Fixed(shape, dtype, default):
+            assert default is not None
             values = array(dtype, default).reshape(shape)
             return library.FixedLenFeature(list(shape), dtype, values)
         case Repeated(shape, dtype, allow_missing, padding):

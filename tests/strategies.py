@@ -235,6 +235,7 @@ def examples(draw: DrawFn, spec: Spec, *, odd: bool, faulty: bool) -> Wire:
     """An Example for this spec; unless `faulty` is set, TensorFlow accepts it (if it is plain)."""
     groups: list[list[Wire]] = []
     for name, feature in spec.items():
+        assert isinstance(feature, Fixed | Var)
         groups.append(draw(_entries_for(name.encode(), feature, odd=odd, faulty=faulty)))
     if draw(_one_in(3)):
         key, dtype = draw(st.sampled_from(EXTRA_KEYS)), draw(st.sampled_from(DTYPES))

@@ -186,3 +186,16 @@ def test_wire(case: dict[str, Any]) -> None:
     else:
         found: Any = tfrecs.parse_single_example(record, features)["a"]
         assert found.values.tolist() == (expected or [])
+
+
+@pytest.mark.parametrize("case", PARSE["sequence_wire"], ids=lambda case: case["name"])
+def test_sequence_wire(case: dict[str, Any]) -> None:
+    """The same of feature lists."""
+    features = {"a": tfrecs.RaggedFeature("int64")}
+    record, expected = bytes.fromhex(case["data"]), case["expected"]
+    if expected == "refused":
+        with pytest.raises(tfrecs.ParseError):
+            tfrecs.parse_single_sequence_example(record, None, features)
+    else:
+        found: Any = tfrecs.parse_single_sequence_example(record, None, features)[1]["a"]
+        assert found.tolist() == (expected or [])

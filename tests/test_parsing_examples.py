@@ -172,6 +172,12 @@ def test_sequences_that_are_no_multiple() -> None:
     assert "Name: y" in str(caught.value)
 
 
+def test_padding_keeps_every_bit() -> None:
+    spec = {"a": FixedLenSequenceFeature([], "float32", True, -0.0)}
+    found: Any = parse_example(encoded([{"a": [1.0]}, {}]), spec)["a"]
+    assert np.signbit(found).tolist() == [[False], [True]]
+
+
 def test_padding_beyond_memory() -> None:
     """Short records beside a long one: what it takes is known only after all are read."""
     records = [tfrecs.encode_example({"a": [0] * 2**22}), *[b""] * 2**23]

@@ -4,7 +4,7 @@
 
 records*: the same records as TensorFlow writes them, by codec and option; records.json has them.
 parse.json: random cases for the parse functions with what TensorFlow made of them, default values,
-and (under "wire") odd Examples with protobuf's reading; in the form of golden_cases.py.
+and (under "wire") odd messages with protobuf's reading; in the form of golden_cases.py.
 """
 
 from __future__ import annotations
@@ -21,7 +21,14 @@ from golden_cases import columns_json, spec_json
 from oracle import judge
 from oracle.examine import Sides
 from oracle.families import FAMILIES, Case, Family, draw_cases
-from oracle.wire_rows import DIFFERENT, ROWS
+from oracle.wire_rows import (
+    DIFFERENT,
+    ROWS,
+    SEQUENCE_DIFFERENT,
+    SEQUENCE_ROWS,
+    Row,
+    SequenceRow,
+)
 
 HERE = Path(__file__).resolve().parent
 SEED = 20260301
@@ -138,13 +145,12 @@ def default_case(shape: Any, dtype: str, default: Any) -> dict[str, Any]:
     return case | {"columns": columns_json(result)}
 
 
-def wire_case(name: str) -> dict[str, Any]:
-    row = ROWS[name]
+def wire_case(row: Row | SequenceRow, differs: bool, name: str) -> dict[str, Any]:
     return {
         "name": name,
         "data": row.data.hex(),
         "expected": row.protobuf,
-        "tensorflow_differs": name in DIFFERENT,
+        "tensorflow_differs": differs,
     }
 
 
@@ -155,7 +161,10 @@ def write_parse_cases() -> None:
             for name, family in FAMILIES.items()
         },
         "defaults": [default_case(*case) for case in DEFAULTS],
-        "wire": [wire_case(name) for name in ROWS],
+        "wire": [wire_case(row, name in DIFFERENT, name) for name, row in ROWS.items()],
+        "sequence_wire": [
+            wire_case(row, name in SEQUENCE_DIFFERENT, name) for name, row in SEQUENCE_ROWS.items()
+        ],
     }
     # One case a line: small, and yet a change can be seen in a diff.
     parts = [

@@ -40,8 +40,9 @@ def campaign(family: str, kind: str, cases: int, seed: int, jobs: int) -> Tally:
     chunks = _chunks(cases)
     if jobs == 1 and len(chunks) <= CHUNKS_PER_PROCESS:
         return _sum(run(family, kind, seed, first, count) for first, count in chunks)
-    fresh = {"mp_context": get_context("spawn"), "max_tasks_per_child": CHUNKS_PER_PROCESS}
-    with ProcessPoolExecutor(jobs, **fresh) as pool:
+    with ProcessPoolExecutor(
+        jobs, get_context("spawn"), max_tasks_per_child=CHUNKS_PER_PROCESS
+    ) as pool:
         futures = [pool.submit(run, family, kind, seed, first, count) for first, count in chunks]
         return _sum(future.result() for future in futures)
 

@@ -141,7 +141,7 @@ def sources(spec: Spec) -> list[Source]:
     found: dict[tuple[Any, ...], Source] = {}
     for name, feature in spec.items():
         source = _source(name, feature)
-        group = source.indices[:1] or source.partitions or source.values
+        group: tuple[Any, ...] = source.indices[:1] or source.partitions or source.values
         other = found.get(group)
         if other is None or len(source.indices) > len(other.indices):
             found[group] = source

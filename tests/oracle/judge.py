@@ -103,40 +103,44 @@ def batch(records: Sequence[bytes], spec: Spec) -> Columns:
     For plain records only. Raises what `reference_rules.parse` raises.
     """
     features = reference.build(tf.io, spec)
-    return _judge(
+    found: Columns = _judge(
         lambda: columns(tf.io.parse_example(constant(records), features)),
         lambda: reference_rules.parse(records, spec),
         lambda found: reference.settled(found, spec),
     )
+    return found
 
 
 def single(record: bytes, spec: Spec) -> Columns:
     """What parse_single_example must give, for a plain record: as `batch`."""
     features = reference.build(tf.io, spec)
-    return _judge(
+    found: Columns = _judge(
         lambda: columns(tf.io.parse_single_example(constant(record), features)),
         lambda: reference_rules.parse_single(record, spec),
         lambda found: reference.settled(found, spec),
     )
+    return found
 
 
 def sequence_batch(records: Sequence[bytes], spec: SequenceSpec) -> SequenceColumns:
     """What parse_sequence_example must give: as `batch`."""
     features = [reference.build(tf.io, part) for part in spec]
-    return _judge(
+    found: SequenceColumns = _judge(
         lambda: sequence_columns(*tf.io.parse_sequence_example(constant(records), *features)),
         lambda: reference_rules.parse_sequence(records, spec),
     )
+    return found
 
 
 def sequence_single(record: bytes, spec: SequenceSpec) -> SequenceColumns:
     """What parse_single_sequence_example must give: as `batch`."""
     features = [reference.build(tf.io, part) for part in spec]
     parse = tf.io.parse_single_sequence_example
-    return _judge(
+    found: SequenceColumns = _judge(
         lambda: sequence_columns(*parse(constant(record), *features)),
         lambda: reference_rules.parse_single_sequence(record, spec),
     )
+    return found
 
 
 def sequence_columns(
@@ -199,12 +203,16 @@ def check_decoded_sequence(record: bytes, decoded: SequenceMessage | None) -> No
 
 def decode(record: bytes) -> Decoded | None:
     """`reference_wire.decode`, held against protobuf; None if refused."""
-    return _decode(record, reference_wire.decode, check_decoded)
+    found: Decoded | None = _decode(record, reference_wire.decode, check_decoded)
+    return found
 
 
 def decode_sequence(record: bytes) -> SequenceMessage | None:
     """`reference_wire.decode_sequence`, held against protobuf; None if refused."""
-    return _decode(record, reference_wire.decode_sequence, check_decoded_sequence)
+    found: SequenceMessage | None = _decode(
+        record, reference_wire.decode_sequence, check_decoded_sequence
+    )
+    return found
 
 
 def _decode(record: bytes, read: Any, check: Any) -> Any:

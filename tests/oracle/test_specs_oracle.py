@@ -26,6 +26,7 @@ FILLED: dict[bytes, Feature] = {
     b"v": ("int64", [1, 2, 3]),
     b"p": ("int64", [1, 2]),
     b"f": ("float32", [0]),
+    b"t": ("string", [b"text"]),
 }
 EXAMPLE = encode(FILLED)
 SEQUENCE = encode_sequence(
@@ -55,6 +56,21 @@ def check(call: Callable[[Any], Any]) -> None:
 
 # ---------------------------------------------------------------- Examples
 
+
+def padded(key: str, shape: list[int], dtype: str, value: Any) -> Features:
+    return lambda io: {key: io.FixedLenSequenceFeature(shape, dtype, True, value)}
+
+
+def uniform(length: Any) -> Features:
+    return lambda io: {
+        "r": io.RaggedFeature("int64", "v", [io.RaggedFeature.UniformRowLength(length)])
+    }
+
+
+def split(dtype: Any) -> Features:
+    return lambda io: {"a": io.RaggedFeature("int64", row_splits_dtype=dtype)}
+
+
 _SEQUENCES: dict[str, Features] = {
     "allow_missing False": lambda io: {"a": io.FixedLenSequenceFeature([], "int64")},
     "shape None": lambda io: {"a": io.FixedLenSequenceFeature(None, "int64", True)},
@@ -67,21 +83,15 @@ _SEQUENCES: dict[str, Features] = {
     "dtype unheard of": lambda io: {"a": io.FixedLenSequenceFeature([], "text", True)},
     "dtype class": lambda io: {"a": io.FixedLenSequenceFeature([], np.int64, True)},
     **{
-        f"padding {value!r}": lambda io, value=value: {
-            "a": io.FixedLenSequenceFeature([], "int64", True, value)
-        }
+        f"padding {value!r}": padded("a", [], "int64", value)
         for value in (1, [5], [[5]], [], [1, 2], 1.5, "x", True, None, np.int8(3), np.array([4]))
     },
     **{
-        f"float padding {value!r}": lambda io, value=value: {
-            "q": io.FixedLenSequenceFeature([2], "float32", True, value)
-        }
+        f"float padding {value!r}": padded("f", [1], "float32", value)
         for value in (1, 1.5, "x", [0.5], [0.5, 1.5], -0.0, 1e300, np.float64(0.1))
     },
     **{
-        f"string padding {value!r}": lambda io, value=value: {
-            "q": io.FixedLenSequenceFeature([2], "string", True, value)
-        }
+        f"string padding {value!r}": padded("t", [1], "string", value)
         for value in ("x", b"x\0", 1, ["é"], "")
     },
 }
@@ -139,15 +149,10 @@ _RAGGED: dict[str, Features] = {
         "r": io.RaggedFeature("float32", "f", [io.RaggedFeature.RowLengths("f")])
     },
     **{
-        f"uniform {length!r}": lambda io, length=length: {
-            "r": io.RaggedFeature("int64", "v", [io.RaggedFeature.UniformRowLength(length)])
-        }
-        for length in (1, 3, np.int64(3), -1, None, "1", 1.0)
+        f"uniform {length!r}": uniform(length) for length in (1, 3, np.int64(3), -1, None, "1", 1.0)
     },
     **{
-        f"row splits {dtype!r}": lambda io, dtype=dtype: {
-            "a": io.RaggedFeature("int64", row_splits_dtype=dtype)
-        }
+        f"row splits {dtype!r}": split(dtype)
         for dtype in ("int32", "int64", np.int64, np.dtype("int32"), "int16", "float32", None)
     },
     "validate str": lambda io: {"a": io.RaggedFeature("int64", validate="yes")},

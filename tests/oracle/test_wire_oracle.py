@@ -157,15 +157,14 @@ def test_we_read_sequences_as_protobuf_does(name: str) -> None:
 def test_we_know_whether_a_list_is_there(name: str) -> None:
     row = SEQUENCE_ROWS[name]
     features = {"a": tfrecs.FixedLenSequenceFeature([1], "int64")}
-    fits = isinstance(row.protobuf, list) and all(len(step) == 1 for step in row.protobuf)
-    if not fits:
+    steps = row.protobuf
+    if not isinstance(steps, list) or any(len(step) != 1 for step in steps):
         with pytest.raises(tfrecs.ParseError):
             tfrecs.parse_single_sequence_example(row.data, None, features)
         return
     found = tfrecs.parse_single_sequence_example(row.data, None, features)[1]["a"]
-    assert reference.column(found) == Dense(
-        "int64", (len(row.protobuf), 1), [value for step in row.protobuf for value in step]
-    )
+    values = [value for step in steps for value in step]
+    assert reference.column(found) == Dense("int64", (len(steps), 1), values)
 
 
 # ---------------------------------------------------------------- large batches

@@ -239,7 +239,7 @@ _ODD_LISTS = (
 _WIRES = {"int64": VARINT, "float32": FIXED32, "string": BYTES}
 _SOME: dict[str, list[Value]] = {"int64": [7, -1], "float32": [0x3F800000], "string": [b"z"]}
 _OTHERS: list[Feature] = [(None, []), *_SOME.items(), ("int64", []), ("string", [])]
-_OTHER_STEPS: list[list[Feature]] = [[], [(None, [])], *([feature] for feature in _SOME.items())]
+_OTHER_STEPS: list[list[Feature]] = [[], *([feature] for feature in _OTHERS)]
 
 
 def _wide(kind: str, values: Sequence[Value]) -> bytes:

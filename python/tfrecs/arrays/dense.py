@@ -27,10 +27,11 @@ def scattered(values: Values, places: IntArray, size: int, default: Any) -> Valu
     if isinstance(values, BytesArray):
         return _scattered_bytes(values, places, size, default)
     shape = (size, *values.shape[1:])
-    if default is None or default == 0:
+    filler = np.asarray(0 if default is None else default, values.dtype)
+    if not any(filler.tobytes()):  # which -0.0 has not
         dense = np.zeros(shape, values.dtype)  # the system hands out zeroed pages as they are used
     else:
-        dense = np.full(shape, default, values.dtype)
+        dense = np.full(shape, filler, values.dtype)
     dense[places] = values
     return dense
 
