@@ -46,9 +46,11 @@ from tfrecs.parsing import (
     parse_single_example,
     parse_single_sequence_example,
 )
+from tfrecs.raw import decode_raw
 from tfrecs.records import RecordReader, Records, RecordWriter, count, verify
 from tfrecs.sequences import decode_sequence_batch, encode_sequence_batch
 from tfrecs.sharded import ShardedWriter
+from tfrecs.tensors import parse_tensor, serialize_tensor
 
 if TYPE_CHECKING:
     from tfrecs.messages import (
@@ -101,6 +103,7 @@ __all__ = [
     "decode_batch",
     "decode_example",
     "decode_proto",
+    "decode_raw",
     "decode_sequence_batch",
     "decode_sequence_example",
     "encode_batch",
@@ -114,7 +117,9 @@ __all__ = [
     "parse_sequence_example",
     "parse_single_example",
     "parse_single_sequence_example",
+    "parse_tensor",
     "read_events",
+    "serialize_tensor",
     "verify",
 ]
 

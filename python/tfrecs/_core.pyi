@@ -19,6 +19,7 @@ __all__ = [
     "Writer",
     "decode_batch",
     "decode_example",
+    "decode_raw",
     "decode_sequence_batch",
     "decode_sequence_example",
     "encode_batch",
@@ -26,7 +27,10 @@ __all__ = [
     "encode_sequence_batch",
     "encode_sequence_example",
     "order_rows",
+    "parse_tensors",
+    "serialize_strings",
     "split_lists",
+    "tensor_header",
 ]
 
 _Memory: TypeAlias = bytes | bytearray | memoryview | npt.NDArray[np.generic]
@@ -242,3 +246,27 @@ def split_lists(records: Records | Iterable[bytes]) -> tuple[Records, Records, B
 
     The contexts, the examples of all lists, and where those of each list end, with a leading 0.
     """
+
+def decode_raw(
+    values: Records | Iterable[bytes], dtype: str, size: int, swap: int, fixed_length: int | None
+) -> Buffer:
+    """The numbers of byte strings, one behind the other: `size` bytes each.
+
+    Of these `swap` at a time are reversed. The byte strings must all have one length
+    (`fixed_length` None), are made so (positive), or need not (0).
+    """
+
+def parse_tensors(
+    records: Records | Iterable[bytes], dtype: str | None, max_bytes: int | None
+) -> tuple[str, tuple[int, ...], Buffer, Buffer | None]:
+    """Reads tensors of one type and shape.
+
+    The type's name, the shape, the values of all one behind the other, and the offsets of byte
+    strings.
+    """
+
+def serialize_strings(shape: Sequence[int], values: Records | Iterable[bytes]) -> bytes:
+    """A tensor of byte strings."""
+
+def tensor_header(dtype: str, shape: Sequence[int], size: int) -> bytes:
+    """All of a tensor's bytes but its values, which follow as they lie in memory: `size` bytes."""

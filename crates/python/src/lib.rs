@@ -16,9 +16,11 @@ mod example;
 mod lists;
 mod order;
 mod pipe;
+mod raw;
 mod reader;
 mod records;
 mod shared;
+mod tensor;
 mod writer;
 
 /// The native part of tfrecs.
@@ -46,9 +48,13 @@ mod _core {
     #[pymodule_export]
     use crate::order::order_rows;
     #[pymodule_export]
+    use crate::raw::decode_raw;
+    #[pymodule_export]
     use crate::reader::PyReader;
     #[pymodule_export]
     use crate::records::PyRecords;
+    #[pymodule_export]
+    use crate::tensor::{parse_tensors, serialize_strings, tensor_header};
     #[pymodule_export]
     use crate::writer::PyWriter;
 }

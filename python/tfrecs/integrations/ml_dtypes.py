@@ -1,4 +1,6 @@
-"""bfloat16, which NumPy does not have and ml_dtypes adds."""
+"""The types of numbers that NumPy does not have and ml_dtypes adds: bfloat16 and smaller ones."""
+
+from typing import Any
 
 import numpy as np
 
@@ -6,7 +8,23 @@ try:
     import ml_dtypes
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError(
-        'bfloat16 needs the library ml_dtypes: pip install "tfrecs[bfloat16]"', name=error.name
+        'bfloat16 and numbers of 8 bits and fewer need ml_dtypes: pip install "tfrecs[bfloat16]"',
+        name=error.name,
     ) from error
 
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
+
+
+def small_dtype(name: str) -> np.dtype[Any]:
+    """Return the NumPy dtype of a type of ml_dtypes.
+
+    Raises:
+        ModuleNotFoundError: The installed ml_dtypes is too old to have it.
+    """
+    found = getattr(ml_dtypes, name, None)
+    if found is None:
+        raise ModuleNotFoundError(
+            f"{name} needs a newer ml_dtypes than {ml_dtypes.__version__}", name="ml_dtypes"
+        )
+    dtype: np.dtype[Any] = np.dtype(found)
+    return dtype

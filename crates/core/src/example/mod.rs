@@ -4,7 +4,8 @@
 //! `tf.train`, [`spec`] says what is wanted, [`mod@decode`] turns records into Arrow columns: a
 //! [`mod@column`] of features or one of feature lists ([`steps`]), over [`values`]; [`encode`] goes the
 //! other way, from columns or from single features. [`lists`] splits lists of examples; [`scalars`]
-//! makes columns of tensorboard's [`mod@event`]s.
+//! makes columns of tensorboard's [`mod@event`]s. What lies inside byte strings is read by [`raw`]
+//! (numbers) and [`tensor`] (`TensorProto`).
 //!
 //! Where TensorFlow's fast parser departs from protobuf on odd but legal bytes, this follows
 //! protobuf: repeated submessages merge, the last member of a oneof wins, unknown fields are skipped,
@@ -18,9 +19,11 @@ pub mod lists;
 pub mod message;
 pub mod numbers;
 pub mod order;
+pub mod raw;
 pub mod scalars;
 pub mod spec;
 pub mod steps;
+pub mod tensor;
 pub mod values;
 pub mod wire;
 

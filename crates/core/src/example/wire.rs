@@ -207,8 +207,12 @@ impl<'a> Wire<'a> {
         Ok(*value)
     }
 
+    /// Reads so many bytes.
+    ///
+    /// # Errors
+    /// [`WireError::TruncatedField`].
     #[inline]
-    fn take(&mut self, length: usize) -> Result<&'a [u8]> {
+    pub fn take(&mut self, length: usize) -> Result<&'a [u8]> {
         let (taken, rest) = self
             .0
             .split_at_checked(length)
