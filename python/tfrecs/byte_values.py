@@ -44,10 +44,14 @@ def byte_values(values: ByteValues, argument: str) -> tuple[Flat, tuple[int, ...
 
 
 def _nested(items: list[Any], argument: str) -> npt.NDArray[np.object_]:
+    uneven = SpecError(f"{argument} has rows of different lengths")
     try:
-        return np.array(items, np.object_)
+        array = np.array(items, np.object_)
     except ValueError:
-        raise SpecError(f"{argument} has rows of different lengths") from None
+        raise uneven from None
+    if any(isinstance(item, list | tuple | np.ndarray) for item in array.flat):
+        raise uneven
+    return array
 
 
 def _of_array(array: npt.NDArray[Any], argument: str) -> tuple[list[bytes], tuple[int, ...]]:

@@ -157,7 +157,7 @@ def _serialized_strings(array: npt.NDArray[Any] | BytesArray, name: str | None) 
 def _serialized_numbers(array: npt.NDArray[Any], name: str | None) -> bytes:
     if name is not None:
         dtype = numpy_dtype(name)
-        if not np.can_cast(array.dtype, dtype, "safe"):
+        if name == "bytes" or not np.can_cast(array.dtype, dtype, "safe"):
             raise SpecError(
                 f"an array of {array.dtype} cannot be written as {name} without loss: convert it "
                 "with astype first"

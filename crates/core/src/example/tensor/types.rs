@@ -139,15 +139,15 @@ impl TensorType {
     }
 }
 
-/// `byte` with the bits that do not count made zero, or copies of the sign.
+/// The value in `byte`, of which only some bits count: the others must be zeros, or copies of the
+/// sign, and are made so.
 #[must_use]
-pub fn normal(byte: u8, (bits, signed): (u32, bool)) -> u8 {
+pub fn widened(byte: u8, (bits, signed): (u32, bool)) -> Option<u8> {
     let unused = 8 - bits;
-    if signed {
-        ((byte << unused).cast_signed() >> unused).cast_unsigned()
-    } else {
-        (byte << unused) >> unused
-    }
+    let plain = (byte << unused) >> unused;
+    let extended = ((byte << unused).cast_signed() >> unused).cast_unsigned();
+    let value = if signed { extended } else { plain };
+    (byte == plain || byte == value).then_some(value)
 }
 
 #[cfg(test)]
@@ -165,23 +165,27 @@ mod tests {
     }
 
     #[test]
-    fn only_some_bits_of_narrow_types_count() {
-        let of = |name| TensorType::of_name(name).and_then(TensorType::narrow);
+    fn narrow_values_fit_their_bits() {
+        let of = |name| {
+            TensorType::of_name(name)
+                .and_then(TensorType::narrow)
+                .unwrap()
+        };
         for byte in 0..=u8::MAX {
-            let (four, two) = (byte & 15, byte & 3);
-            let signed = [
-                four | if four < 8 { 0 } else { 0xf0 },
-                two | if two < 2 { 0 } else { 0xfc },
-            ];
-            assert_eq!(
-                ["int4", "int2"].map(|name| normal(byte, of(name).unwrap())),
-                signed
-            );
-            let names = ["uint4", "float4_e2m1fn", "uint2"];
-            assert_eq!(
-                names.map(|name| normal(byte, of(name).unwrap())),
-                [four, four, two]
-            );
+            for name in ["uint4", "float4_e2m1fn"] {
+                assert_eq!(
+                    widened(byte, of(name)),
+                    (byte < 16).then_some(byte),
+                    "{name}"
+                );
+            }
+            assert_eq!(widened(byte, of("uint2")), (byte < 4).then_some(byte));
+            let int4 = [byte, byte | 0xf0][usize::from(byte & 8 > 0)];
+            let fits = !(16..0xf8).contains(&byte);
+            assert_eq!(widened(byte, of("int4")), fits.then_some(int4), "{byte}");
+            let int2 = [byte, byte | 0xfc][usize::from(byte & 2 > 0)];
+            let fits = !(4..0xfe).contains(&byte);
+            assert_eq!(widened(byte, of("int2")), fits.then_some(int2), "{byte}");
         }
         assert_eq!(all().filter(|dtype| dtype.narrow().is_some()).count(), 5);
     }

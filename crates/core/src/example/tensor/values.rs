@@ -1,9 +1,11 @@
 //! The values of tensors, one behind the other.
 
+use std::fmt::Display;
+
 use arrow_buffer::Buffer;
 
 use super::proto::{Chunk, Proto, low_half};
-use super::types::{Field, Meaning, STRING_VAL, TensorType, normal};
+use super::types::{Field, Meaning, STRING_VAL, TensorType, widened};
 use super::{Tensors, shown};
 use crate::error::{Error, Result};
 use crate::example::wire::Wire;
@@ -151,18 +153,20 @@ impl Stack {
                 "the tensor_content has bools that are neither 0 nor 1",
             ));
         }
-        self.push_bytes(content);
-        Ok(())
+        self.push_bytes(content)
     }
 
-    /// Values of one byte, or such as lie in `bytes` as in memory.
-    fn push_bytes(&mut self, bytes: &[u8]) {
-        match self.dtype.narrow() {
-            None => self.data.extend_from_slice(bytes),
-            Some(bits) => self
-                .data
-                .extend(bytes.iter().map(|&byte| normal(byte, bits))),
+    /// Values that lie in `bytes` as in memory.
+    fn push_bytes(&mut self, bytes: &[u8]) -> Result<()> {
+        let Some(bits) = self.dtype.narrow() else {
+            self.data.extend_from_slice(bytes);
+            return Ok(());
+        };
+        for &byte in bytes {
+            let value = widened(byte, bits).ok_or_else(|| misfit(byte, self.dtype))?;
+            self.data.push(value);
         }
+        Ok(())
     }
 
     fn push_values(&mut self, proto: &Proto<'_>) -> Result<()> {
@@ -172,7 +176,7 @@ impl Stack {
             Field::Varint(number, meaning) => self.push_varints(proto, number, meaning)?,
             Field::Bytes | Field::Strings => {
                 let room = proto.bytes.len().min(self.elements);
-                self.push_bytes(proto.bytes.get(..room).unwrap_or_default());
+                self.push_bytes(proto.bytes.get(..room).unwrap_or_default())?;
                 proto.bytes.len()
             }
         };
@@ -207,7 +211,7 @@ impl Stack {
     }
 
     fn push_varints(&mut self, proto: &Proto<'_>, number: u32, meaning: Meaning) -> Result<usize> {
-        let (mut count, mut misfit) = (0, None);
+        let (mut count, mut odd) = (0, None);
         let (dtype, elements) = (self.dtype, self.elements);
         let mut push = |varint| {
             match meaning.of(varint) {
@@ -217,7 +221,7 @@ impl Stack {
                         .extend_from_slice(bytes.get(..dtype.width).unwrap_or(&bytes));
                 }
                 Ok(_) => {}
-                Err(value) => misfit = Some(value),
+                Err(value) => odd = Some(value),
             }
             count += 1;
         };
@@ -229,12 +233,9 @@ impl Stack {
             }
             Ok(())
         })?;
-        match misfit {
+        match odd {
             None => Ok(count),
-            Some(value) => {
-                let text = format!("the value {value} does not fit its dtype, {}", dtype.name);
-                Err(Error::content(text))
-            }
+            Some(value) => Err(misfit(value, dtype)),
         }
     }
 
@@ -269,7 +270,7 @@ impl Stack {
                 return Ok(());
             };
             if count < self.elements {
-                self.push_string(value);
+                self.push_string(value)?;
                 last = value;
             }
             count += 1;
@@ -278,13 +279,14 @@ impl Stack {
         self.check_count(count)?;
         let missing = self.elements - count;
         self.reserve(missing.checked_mul(last.len()))?;
-        (0..missing).for_each(|_| self.push_string(last));
-        Ok(())
+        (0..missing).try_for_each(|_| self.push_string(last))
     }
 
-    fn push_string(&mut self, value: &[u8]) {
+    fn push_string(&mut self, value: &[u8]) -> Result<()> {
+        self.reserve(Some(value.len()))?;
         self.data.extend_from_slice(value);
         self.ends.push((self.data.len() as u64).cast_signed());
+        Ok(())
     }
 
     /// Makes room for so many bytes of strings, if the limit leaves it.
@@ -305,7 +307,7 @@ impl Stack {
 
     /// The lengths of all, as varints, then the bytes of all.
     fn push_string_content(&mut self, content: &[u8]) -> Result<()> {
-        let misfit = || {
+        let refused = || {
             let shape = shown(&self.shape);
             Error::content(format!(
                 "the tensor_content is not {shape} lengths and the bytes of so many strings"
@@ -313,19 +315,26 @@ impl Stack {
         };
         let (mut wire, mut total) = (Wire(content), Some(0usize));
         for _ in 0..self.elements {
-            let length = wire.varint().map_err(|_| misfit())?;
+            let length = wire.varint().map_err(|_| refused())?;
             total = total.and_then(|total| total.checked_add(usize::try_from(length).ok()?));
         }
         if total != Some(wire.0.len()) {
-            return Err(misfit());
+            return Err(refused());
         }
         let mut lengths = Wire(content);
         for _ in 0..self.elements {
             let length = usize::try_from(lengths.varint()?).unwrap_or_default();
-            self.push_string(wire.take(length)?);
+            self.push_string(wire.take(length)?)?;
         }
         Ok(())
     }
+}
+
+fn misfit(value: impl Display, dtype: &TensorType) -> Error {
+    Error::content(format!(
+        "the value {value} does not fit its dtype, {}",
+        dtype.name
+    ))
 }
 
 fn no_memory(bytes: usize) -> Error {
