@@ -9,7 +9,7 @@ TensorFlow is then asked about the same content, written as everybody writes it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Any
@@ -23,6 +23,13 @@ from oracle import judge
 from oracle.answers import Answer, answer_of, columns_of, difference
 from oracle.families import SEQUENCES, Case, Family
 from reference_rules import Fault
+
+# What records can be given as, beside what TensorFlow takes.
+FORMS: tuple[Callable[[Any], Any], ...] = (
+    list,
+    tfrecs.Records,
+    lambda records: reference.array("string", records),
+)
 
 # The words in our text for each reason: mostly TensorFlow's, which people search for.
 WORDS = {
@@ -74,8 +81,12 @@ class Sides:
 
     def ours(self, records: Sequence[bytes] | bytes) -> Answer | tfrecs.ParseError:
         """Our answer, or our refusal."""
+        function = getattr(tfrecs, self._function(records))
+        given = records
+        if not isinstance(records, bytes):
+            given = FORMS[len(records) % len(FORMS)](records)
         try:
-            return answer_of(getattr(tfrecs, self._function(records))(records, *self._ours))
+            return answer_of(function(given, *self._ours))
         except tfrecs.ParseError as error:
             return error
 
