@@ -37,6 +37,7 @@ from reference import (
 from reference_wire import Decoded, MalformedError, SequenceMessage, Value
 from reference_wire import Feature as Content
 
+MOST_ROWS = 1000  # that a row number may make; who could make more has memory to lose
 PADDING: dict[str, Value] = {"int64": 0, "float32": 0, "string": b""}
 
 
@@ -44,7 +45,8 @@ class Fault(NamedTuple):
     """Why a record is refused.
 
     `feature` is None if the record as a whole cannot be read; `keys` are other names that a
-    message may give for it. `reason` is one of malformed, missing, kind, count, stride, misfit.
+    message may give for it. `reason` is one of malformed, missing, kind, count, stride, misfit, and
+    huge: of what a record of this kind must give, nothing is said here.
     """
 
     record: int
@@ -195,6 +197,8 @@ def _by_splits(splits: list[int], size: int) -> list[int]:
 def _by_row_ids(ids: list[int], size: int) -> list[int]:
     if len(ids) != size or sorted(ids) != ids or min(ids, default=0) < 0:
         raise _RefusedError("misfit")
+    if ids and ids[-1] >= MOST_ROWS:
+        raise _RefusedError("huge")
     lengths = [0] * (ids[-1] + 1) if ids else []
     for row in ids:
         lengths[row] += 1
