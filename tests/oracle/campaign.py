@@ -9,7 +9,7 @@ among processes, and one of them repeated.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from random import Random
@@ -24,7 +24,8 @@ from oracle.examine import (
     examine_oddities,
     examine_reference,
 )
-from oracle.families import FAMILIES, Case, Family, draw_cases
+from oracle.families import FAMILIES, Case, Family, case_of, draw_cases
+from reference import SequenceSpec
 
 BATCHES = (1, 4, 64, 200, 300, 500)  # of these sizes; large, for the sake of speed
 CHUNK = 64  # rounds that one process does at a time
@@ -85,10 +86,13 @@ def _round(family: Family, kind: str, seed: str, number: int, tally: Tally) -> N
 
 
 def _report(family: Family, spec: Any, cases: list[Case], seed: str, error: Exception) -> str:
-    few, text = shrunk(family, spec, cases, str(error))
-    records = "\n".join(f"  {case.record.hex() or '(empty)'}  {sorted(case.seen)}" for case in few)
+    cases, text = shrunk(family, spec, cases, str(error))
+    spec, cases, text = simpler(family, spec, cases, text)
+    records = "\n".join(
+        f"  {case.record.hex() or '(empty)'}  {sorted(case.seen)}" for case in cases
+    )
     return (
-        f"{text}\n{family.functions[0]} with {spec!r}\nof {len(few)} records, in hex:\n{records}\n"
+        f"{text}\n{family.functions[0]} with {spec!r}\nof {len(cases)} records, in hex:\n{records}\n"
         f"(round {seed}; run again with the same SEED)"
     )
 
@@ -103,6 +107,30 @@ def shrunk(family: Family, spec: Any, cases: list[Case], text: str) -> tuple[lis
             if found is not None:
                 return shrunk(family, spec, fewer, found)
     return cases, text
+
+
+def simpler(family: Family, spec: Any, cases: list[Case], text: str) -> tuple[Any, list[Case], str]:
+    """As few features as still fail, with these records."""
+    for fewer in _smaller(family, spec):
+        again = [
+            case_of(family, fewer, case.record, family.decode(case.record), case.asked, case.seen)
+            for case in cases
+        ]
+        found = _failure(family, fewer, again)
+        if found is not None:
+            return simpler(family, fewer, again, found)
+    return spec, cases, text
+
+
+def _smaller(family: Family, spec: Any) -> Iterator[Any]:
+    """The spec without one of its features."""
+    parts = list(family.parts(spec))
+    for number, part in enumerate(parts):
+        for name in part:
+            fewer = {other: feature for other, feature in part.items() if other != name}
+            rest = [*parts[:number], fewer, *parts[number + 1 :]]
+            if any(rest):
+                yield SequenceSpec(*rest) if isinstance(spec, SequenceSpec) else fewer
 
 
 def _failure(family: Family, spec: Any, cases: list[Case]) -> str | None:

@@ -65,6 +65,7 @@ SAME = {
     "empty Features": (example(), None),
     "nothing": (b"", None),
     "padded length": (b"\x0a" + varint(len(ONE), padding=1) + ONE, [1]),
+    "length in six bytes": (b"\x0a" + varint(len(ONE), padding=5) + ONE, [1]),
     "padded value": (example(entry(delimited(3, delimited(1, varint(1, padding=2))))), [1]),
     "value of more than 64 bits": (
         example(entry(delimited(3, delimited(1, b"\x81" + b"\x80" * 8 + b"\x7f")))),
