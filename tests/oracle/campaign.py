@@ -45,7 +45,10 @@ def campaign(family: str, kind: str, cases: int, seed: int, jobs: int) -> Tally:
         jobs, get_context("spawn"), max_tasks_per_child=CHUNKS_PER_PROCESS
     ) as pool:
         futures = [pool.submit(run, family, kind, seed, first, count) for first, count in chunks]
-        return _sum(future.result() for future in futures)
+        try:
+            return _sum(future.result() for future in futures)
+        finally:
+            pool.shutdown(cancel_futures=True)  # one deviation is enough
 
 
 def _chunks(cases: int) -> list[tuple[int, int]]:
@@ -88,12 +91,14 @@ def _round(family: Family, kind: str, seed: str, number: int, tally: Tally) -> N
 def _report(family: Family, spec: Any, cases: list[Case], seed: str, error: Exception) -> str:
     cases, text = shrunk(family, spec, cases, str(error))
     spec, cases, text = simpler(family, spec, cases, text)
-    records = "\n".join(
-        f"  {case.record.hex() or '(empty)'}  {sorted(case.seen)}" for case in cases
-    )
-    return (
-        f"{text}\n{family.functions[0]} with {spec!r}\nof {len(cases)} records, in hex:\n{records}\n"
-        f"(round {seed}; run again with the same SEED)"
+    return "\n".join(
+        [
+            text,
+            f"{family.functions[0]} with {spec!r}",
+            f"of {len(cases)} records, in hex, and what is odd about each:",
+            *(f"  {case.record.hex() or '(empty)'}  {sorted(case.seen)}" for case in cases),
+            f"(round {seed}; the same SEED runs it again)",
+        ]
     )
 
 
