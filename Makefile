@@ -11,6 +11,8 @@ PYTHON   ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11
 EXTRAS   := bfloat16,cli,images,protobuf,scipy
 CASES    ?= 100000
 JOBS     ?= 1
+TARGET   ?= $(basename $(notdir $(wildcard fuzz/fuzz_targets/*.rs)))
+SECONDS  ?= 60
 ifndef SEED
 SEED     := $(shell date +%s)
 endif
@@ -47,7 +49,7 @@ need-all     = $(need-python)$(need-cargo)$(need-cc)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test setup build fmt lint types docs bench oracle integrations clean
+.PHONY: help demo test setup build fmt lint types docs bench fuzz oracle integrations clean
 
 help: ## list the verbs
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -65,12 +67,15 @@ build: $(NATIVE) ## build the native module and install the package, editable, i
 
 fmt: $(VENV)/.lint ## format and fix what can be fixed
 	$(need-cargo)cargo fmt --all
+	cargo fmt --manifest-path fuzz/Cargo.toml
 	$(PY) -m ruff check --quiet --fix
 	$(PY) -m ruff format --quiet
 
 lint: $(VENV)/.lint ## rustfmt, clippy and ruff; warnings are errors
 	$(need-cargo)cargo fmt --all --check
+	cargo fmt --manifest-path fuzz/Cargo.toml --check
 	cargo clippy --quiet --locked --workspace --all-targets -- --deny warnings
+	cargo clippy --quiet --locked --manifest-path fuzz/Cargo.toml --target-dir target -- --deny warnings
 	$(PY) -m ruff check --quiet
 	$(PY) -m ruff format --quiet --check
 
@@ -94,10 +99,32 @@ bench: .venv-bench/.done ## the five workloads beside TensorFlow, and the import
 	.venv-bench/bin/python bench/import_time.py
 	TF_CPP_MIN_LOG_LEVEL=3 .venv-bench/bin/python bench/run.py $(ARGS)
 
+fuzz: $(TARGET:%=fuzz-%) ## any bytes into the decoders, beside prost (TARGET= which, SECONDS= each, KEEP=1: more seeds)
+
 clean: ## remove all that make made
 	rm -rf $(VENV) .venv-oracle .venv-integrations .venv-bench target build $(NATIVE)
 	rm -rf .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find python tests bench examples -name __pycache__ -prune -exec rm -rf {} +
+
+# --- Fuzzing (fuzz/README.md) -------------------------------------------------------------------------------
+
+CARGO_FUZZ  := build/cargo-tools/bin/cargo-fuzz
+# What is fuzzed has no unsafe code, for which sanitizers are; without them a stable compiler is enough.
+FUZZ        := $(CARGO_FUZZ) run --sanitizer none --target-dir build/fuzz/target
+# Larger inputs are rarely more than repetitions; one input takes some hundred microseconds.
+FUZZ_LIMITS := -max_len=2048 -timeout=10 -print_final_stats=1
+
+.PHONY: $(TARGET:%=fuzz-%)
+$(TARGET:%=fuzz-%): fuzz-%: build $(CARGO_FUZZ)
+	$(PY) fuzz/corpus.py unpack $* build/fuzz/$*
+	$(FUZZ) $* build/fuzz/$* -- $(FUZZ_LIMITS) -max_total_time=$(SECONDS)
+	$(if $(KEEP),rm -rf build/fuzz/$*.kept && mkdir build/fuzz/$*.kept)
+	$(if $(KEEP),$(FUZZ) $* build/fuzz/$*.kept build/fuzz/$* -- -merge=1 -use_counters=0)
+	$(if $(KEEP),$(PY) fuzz/corpus.py pack $* build/fuzz/$*.kept)
+
+$(CARGO_FUZZ):
+	$(need-cargo)@echo "installing cargo-fuzz into build/cargo-tools"
+	@cargo install --quiet --locked --root build/cargo-tools --version '^0.13' cargo-fuzz
 
 # --- Stamps -------------------------------------------------------------------------------------------------
 

@@ -5,16 +5,14 @@
     clippy::unwrap_used,
     reason = "a test that fails may panic, its helpers too"
 )]
-#![allow(
-    unsafe_code,
-    reason = "a global allocator is unsafe to write; this one passes everything on"
-)]
 
-use std::alloc::{GlobalAlloc, Layout, System};
+#[path = "agreement/memory.rs"]
+mod memory;
+
 use std::io::{Cursor, Write};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use memory::{Counting, peak_of};
 use tfrecs_core::Category;
 use tfrecs_core::example::lists::split_lists;
 use tfrecs_core::example::scalars::{EventDecoder, Wanted};
@@ -22,40 +20,11 @@ use tfrecs_core::example::{DType, FeatureSpec, Layout as Columns, decode};
 use tfrecs_core::record::deflate::{Deflater, Flush};
 use tfrecs_core::record::{Compression, DeflateOptions, ReadOptions, RecordReader, frame};
 
-struct Counting;
-
-static NOW: AtomicUsize = AtomicUsize::new(0);
-static PEAK: AtomicUsize = AtomicUsize::new(0);
-
-// SAFETY: every call is passed on to the system's allocator as it came.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let now = NOW.fetch_add(layout.size(), Ordering::SeqCst) + layout.size();
-        PEAK.fetch_max(now, Ordering::SeqCst);
-        // SAFETY: the caller's promises are ours.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, address: *mut u8, layout: Layout) {
-        NOW.fetch_sub(layout.size(), Ordering::SeqCst);
-        // SAFETY: the caller's promises are ours.
-        unsafe { System.dealloc(address, layout) }
-    }
-}
-
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
 /// The tests of this file take turns: they share one counter.
 static TURN: Mutex<()> = Mutex::new(());
-
-/// The most that was allocated at once during `work`, beyond what was allocated before.
-fn peak_of<T>(work: impl FnOnce() -> T) -> (usize, T) {
-    let before = NOW.load(Ordering::SeqCst);
-    PEAK.store(before, Ordering::SeqCst);
-    let result = work();
-    (PEAK.load(Ordering::SeqCst) - before, result)
-}
 
 const MB: usize = 1_000_000;
 

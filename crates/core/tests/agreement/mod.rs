@@ -1,0 +1,136 @@
+//! The decoder beside an independent one: prost reads the bytes, [`rules`] says what columns they make.
+//!
+//! The fuzz targets (`fuzz/` at the root of the repository) and the test that replays their corpora
+//! call the functions of this file, which panic where the two differ: in a value, a null, a type, or in
+//! the record, the feature and the reason of a refusal. Where they may differ:
+//!
+//! - A varint of ten bytes with bits beyond the 64th: see [`input::without_excess_bits`]. If the two
+//!   differ on such a record, they must agree on it without these bits.
+//! - Groups in groups: the decoder follows 100, prost 99. Where prost finds them too deep, the decoder
+//!   may say so too, or accept.
+//! - Fields of a wrong wire type, and names that are not UTF-8: see [`fields`].
+
+pub mod answer;
+mod fields;
+pub mod input;
+pub mod memory;
+mod rounding;
+mod rules;
+mod schema;
+
+use std::fmt::Debug;
+
+use tfrecs_core::example::{FeatureSpec, ListSpec, decode, decode_sequences};
+
+use answer::{Fault, Features, Lists, Refusal};
+use input::Column;
+use memory::peak_of;
+
+/// Compares what Examples are decoded to.
+pub fn examples(data: &[u8]) {
+    let (spec, rest) = input::features(data);
+    let spec = spec.as_deref();
+    let records = input::records(rest);
+    for record in &records {
+        schema::check_example(record);
+    }
+    compare(
+        &records,
+        |records| examples_decoded(records, spec),
+        |records| decided(rules::examples(records, spec)),
+    );
+}
+
+/// Compares what `SequenceExample`s are decoded to.
+pub fn sequences(data: &[u8]) {
+    let (context, rest) = input::features(data);
+    let (lists, rest) = input::lists(rest);
+    let (context, lists) = (context.as_deref(), lists.as_deref());
+    let records = input::records(rest);
+    for record in &records {
+        schema::check_sequence(record);
+    }
+    compare(
+        &records,
+        |records| sequences_decoded(records, context, lists),
+        |records| decided(rules::sequences(records, context, lists)),
+    );
+}
+
+/// Panics unless `ours` and `theirs` are the same, but for what the head of this file lists; `theirs`
+/// is `None` where it leaves the question open.
+fn compare<T: PartialEq + Debug>(
+    records: &[Vec<u8>],
+    ours: impl Fn(&[Vec<u8>]) -> T,
+    theirs: impl Fn(&[Vec<u8>]) -> Option<T>,
+) {
+    let (found, expected) = (ours(records), theirs(records));
+    if expected.is_none() || expected.as_ref() == Some(&found) {
+        return;
+    }
+    let narrow = records
+        .iter()
+        .map(|record| input::without_excess_bits(record));
+    let (narrow, any): (Vec<_>, Vec<_>) = narrow.unzip();
+    let text = format!("ours: {found:?}, prost's: {expected:?}; {records:02x?}");
+    assert!(any.contains(&true), "{text}");
+    let (found, expected) = (ours(&narrow), theirs(&narrow));
+    let agree = expected.is_none() || expected.as_ref() == Some(&found);
+    assert!(
+        agree,
+        "ours: {found:?}, prost's: {expected:?}; {narrow:02x?}"
+    );
+}
+
+/// An answer of the rules, unless it is that groups are too deep.
+fn decided<T>(answer: Result<T, Refusal>) -> Option<Result<T, Refusal>> {
+    match answer {
+        Err(refusal) if refusal.fault == Fault::TooDeep => None,
+        answer => Some(answer),
+    }
+}
+
+fn examples_decoded(records: &[Vec<u8>], spec: Option<&[Column]>) -> Result<Features, Refusal> {
+    let wanted = spec.map(|spec| spec.iter().map(Column::feature).collect::<Vec<_>>());
+    let work = || decode(records.iter().map(Vec::as_slice), wanted.as_deref());
+    let (peak, batch) = peak_of(work);
+    check_memory(peak, records, spec.is_none());
+    let batch = batch.map_err(|error| answer::refusal(&error))?;
+    assert_eq!(batch.num_rows(), records.len());
+    Ok(answer::features(&batch, spec))
+}
+
+fn sequences_decoded(
+    records: &[Vec<u8>],
+    context: Option<&[Column]>,
+    lists: Option<&[Column]>,
+) -> Result<(Features, Lists), Refusal> {
+    let features: Option<Vec<FeatureSpec>> =
+        context.map(|spec| spec.iter().map(Column::feature).collect());
+    let steps: Option<Vec<ListSpec>> = lists.map(|spec| spec.iter().map(Column::list).collect());
+    let slices = records.iter().map(Vec::as_slice);
+    let (peak, batches) =
+        peak_of(|| decode_sequences(slices, features.as_deref(), steps.as_deref()));
+    check_memory(peak, records, context.is_none() || lists.is_none());
+    let (context_batch, list_batch) = batches.map_err(|error| answer::refusal(&error))?;
+    assert_eq!(context_batch.num_rows(), records.len());
+    assert_eq!(list_batch.num_rows(), records.len());
+    Ok((
+        answer::features(&context_batch, context),
+        answer::lists(&list_batch, lists),
+    ))
+}
+
+/// The bytes that a record takes in a file beside its data.
+const FRAME: usize = 16;
+
+fn check_memory(peak: usize, records: &[Vec<u8>], finding: bool) {
+    let input: usize = records.iter().map(|record| record.len() + FRAME).sum();
+    // A column that nobody asked for takes hundreds of bytes, and some thousands are always allowed.
+    let constant = if finding { 10_000_000 } else { 64_000 };
+    let limit = 32 * input + constant;
+    assert!(
+        peak <= limit,
+        "{peak} bytes of memory for {input} bytes of input"
+    );
+}

@@ -1,0 +1,46 @@
+//! What fuzzing has found, again: every input of the corpora of `fuzz/`, decoded and compared with
+//! prost's reading.
+#![allow(
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test that fails may panic, its helpers too"
+)]
+
+mod agreement;
+
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use tfrecs_core::record::{ReadOptions, RecordReader};
+
+#[global_allocator]
+static ALLOCATOR: agreement::memory::Counting = agreement::memory::Counting;
+
+/// The tests of this file take turns: they share one count of memory.
+static TURN: Mutex<()> = Mutex::new(());
+
+/// The inputs of a target; a corpus is a TFRecord file.
+fn replay(target: &str, compare: fn(&[u8])) {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
+    let path = folder.join(format!("{target}.tfrecord"));
+    let mut reader = RecordReader::open(&path, ReadOptions::default()).unwrap();
+    let mut inputs = 0;
+    while let Some(input) = reader.next_record().unwrap() {
+        compare(input);
+        inputs += 1;
+    }
+    assert!(inputs > 20, "{} has {inputs} inputs", path.display());
+}
+
+#[test]
+fn examples_are_as_prost_reads_them() {
+    replay("example_columns", agreement::examples);
+}
+
+#[test]
+fn sequence_examples_are_as_prost_reads_them() {
+    replay("sequence_columns", agreement::sequences);
+}

@@ -1,0 +1,107 @@
+"""The corpora of the fuzz targets: here one TFRecord file each, for libFuzzer one file an input.
+
+python fuzz/corpus.py seed TARGET FOLDER      writes what real encoders make
+python fuzz/corpus.py unpack TARGET FOLDER    writes the inputs of corpus/TARGET.tfrecord
+python fuzz/corpus.py pack TARGET FOLDER      writes corpus/TARGET.tfrecord, the smallest first
+"""
+
+import hashlib
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import tfrecs
+
+CORPUS = Path(__file__).parent / "corpus"
+# As in crates/core/tests/agreement/input.rs.
+BOUNDARY = b"~rec~"
+DTYPES = 14
+FEATURE_LAYOUTS = 15
+LIST_LAYOUTS = 12
+
+INTEGERS = [0, 1, -1, 127, 128, -129, 255, 256, 65535, 2**31, 2**32, -(2**63), 2**63 - 1]
+FLOATS = [0.0, -1.5, 65504.0, 65520.0, 6e-8, 1e-40, 3.4e38, float("inf"), float("nan")]
+STRINGS = [b"", b"x", "\u00e9".encode(), bytes(range(256))]
+
+
+def features() -> Iterator[dict[str, Any]]:
+    """Features of every kind, of no value, one, a few and many."""
+    yield {}
+    for values in (INTEGERS, FLOATS, STRINGS):
+        for count in (0, 1, 2, 4):
+            yield {"a": values[:count], "b": values[count:]}
+    yield {"": [1], "\u00e9": [2.0], "c": [b"x"], "d": [1, 0], "e": [0.5], "f": [b"", b""]}
+
+
+def examples() -> Iterator[bytes]:
+    """What this package and protobuf write."""
+    for row in features():
+        record = tfrecs.encode_example(row)
+        yield record
+        yield tfrecs.Example.FromString(record).SerializeToString(deterministic=True)
+
+
+def sequences() -> Iterator[bytes]:
+    """Steps of every kind beside contexts of every kind."""
+    rows = list(features())
+    for context, other in zip(rows, rows[::-1], strict=True):
+        lists = {name: [values, values[:1], values] for name, values in other.items()}
+        yield tfrecs.encode_sequence_example(context=context, feature_lists=lists)
+
+
+def requests(layouts: int) -> Iterator[bytes]:
+    """What asks for nothing in particular, and for columns of every type and layout."""
+    yield b"\0"
+    for code in range(DTYPES * layouts):
+        yield bytes([3, code, (code * 5 + 1) % (DTYPES * layouts)])
+
+
+def seeds(target: str) -> Iterator[bytes]:
+    """The inputs that fuzzing begins with."""
+    match target:
+        case "example_columns":
+            records, prefixes = list(examples()), list(requests(FEATURE_LAYOUTS))
+        case "sequence_columns":
+            records = list(sequences())
+            contexts, lists = list(requests(FEATURE_LAYOUTS)), list(requests(LIST_LAYOUTS))
+            prefixes = [b"\0\0", *(contexts[1 + 7 * n % 210] + one for n, one in enumerate(lists))]
+        case _:
+            raise SystemExit(f"no such target: {target}")
+    for n, prefix in enumerate(prefixes):
+        yield prefix + BOUNDARY.join(records[(n + k) % len(records)] for k in range(n % 3 + 1))
+
+
+def write(inputs: Iterator[bytes], folder: Path) -> None:
+    """One file an input, under the name that libFuzzer would give it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for data in inputs:
+        (folder / hashlib.sha1(data, usedforsecurity=False).hexdigest()).write_bytes(data)
+
+
+def pack(folder: Path, corpus: Path) -> None:
+    """One file of all inputs, the smallest first."""
+    inputs = sorted((path.read_bytes() for path in folder.iterdir()), key=lambda i: (len(i), i))
+    with tfrecs.RecordWriter(corpus) as writer:
+        for data in inputs:
+            writer.write(data)
+    print(f"{corpus}: {len(inputs)} inputs, {corpus.stat().st_size} bytes")
+
+
+def main() -> None:
+    """Runs the command line."""
+    verb, target, folder = sys.argv[1:]
+    corpus = CORPUS / f"{target}.tfrecord"
+    match verb:
+        case "seed":
+            write(seeds(target), Path(folder))
+        case "unpack":
+            write((bytes(record) for record in tfrecs.RecordReader(corpus)), Path(folder))
+        case "pack":
+            pack(Path(folder), corpus)
+        case _:
+            raise SystemExit(__doc__)
+
+
+if __name__ == "__main__":
+    main()

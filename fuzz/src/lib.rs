@@ -1,0 +1,9 @@
+//! What the fuzz targets share: the comparison, which belongs to the core's tests, and the mutator.
+
+#[path = "../../crates/core/tests/agreement/mod.rs"]
+pub mod agreement;
+pub mod mutate;
+pub mod tree;
+
+#[global_allocator]
+static ALLOCATOR: agreement::memory::Counting = agreement::memory::Counting;
