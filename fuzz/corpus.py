@@ -6,10 +6,13 @@ python fuzz/corpus.py pack TARGET FOLDER      writes corpus/TARGET.tfrecord, the
 """
 
 import hashlib
+import struct
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 import tfrecs
 
@@ -50,6 +53,40 @@ def sequences() -> Iterator[bytes]:
         yield tfrecs.encode_sequence_example(context=context, feature_lists=lists)
 
 
+# The field that each type's values have, if they are written one by one, and a few such values.
+TYPED = {
+    **dict.fromkeys((3, 4, 5, 6, 11, 12, 13, 15, 16, 17, 29, 30, 31, 32), (7, b"\x01\x00\x01")),
+    **dict.fromkeys((24, 25, 26, 27, 28, 33), (18, b"\x01\x7f\xff")),
+    **dict.fromkeys((14, 19), (13, b"\x80\x7f\x01")),
+    1: (5, struct.pack("<3f", 1.5, -0.0, 1e-40)),
+    2: (6, struct.pack("<2d", 1.5, -1e300)),
+    7: (8, b"some bytes"),
+    8: (9, struct.pack("<2f", 1.5, 2.5)),
+    9: (10, b"\x01" + b"\xff" * 9 + b"\x01"),
+    10: (11, b"\x01\x00\x02"),
+    18: (12, struct.pack("<2d", 1.5, 2.5)),
+    22: (16, b"\xff\xff\xff\xff\x0f"),
+    23: (17, b"\xff" * 9 + b"\x01"),
+}
+
+
+def tensors() -> Iterator[bytes]:
+    """Arrays as their memory, and values one by one, the last of which repeats."""
+    for array in (np.arange(6), np.ones((2, 3), np.float32), np.zeros((0, 2)), np.array([1j])):
+        yield tfrecs.serialize_tensor(array)
+    yield tfrecs.serialize_tensor([[b"", b"x"], [b"yy", b"\xff"]])
+    for number, (field, payload) in TYPED.items():
+        dtype = bytes([0x08, number])
+        values = varint(field << 3 | 2) + varint(len(payload)) + payload
+        yield dtype + values
+        yield dtype + b"\x12\x08\x12\x02\x08\x02\x12\x02\x08\x03" + values
+
+
+def varint(value: int) -> bytes:
+    """A small number as a varint."""
+    return bytes([value]) if value < 128 else bytes([value & 127 | 128, value >> 7])
+
+
 def requests(layouts: int) -> Iterator[bytes]:
     """What asks for nothing in particular, and for columns of every type and layout."""
     yield b"\0"
@@ -66,6 +103,9 @@ def seeds(target: str) -> Iterator[bytes]:
             records = list(sequences())
             contexts, lists = list(requests(FEATURE_LAYOUTS)), list(requests(LIST_LAYOUTS))
             prefixes = [b"\0\0", *(contexts[1 + 7 * n % 210] + one for n, one in enumerate(lists))]
+        case "tensor_proto":
+            records = list(tensors())
+            prefixes = [b"\0"] * len(records) + [bytes([number]) for number in TYPED]
         case _:
             raise SystemExit(f"no such target: {target}")
     for n, prefix in enumerate(prefixes):

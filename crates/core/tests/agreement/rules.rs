@@ -41,7 +41,8 @@ pub fn sequences(
     Ok((context.finish(), lists.finish()))
 }
 
-/// Where features are: it decides what one without a list means.
+/// Where features are: one without a list is missing in an Example and has no values in a step; in a
+/// context it is missing, but where values are counted it has none.
 #[derive(Clone, Copy, PartialEq)]
 enum Place {
     Example,
@@ -79,9 +80,9 @@ impl FromEntry for Row {
 
     fn read(bytes: &[u8], rules: &Rules) -> std::result::Result<Outcome<Self>, Fault> {
         let Some((kind, list)) = fields::feature(bytes)? else {
-            let counted = rules.is_fixed() && rules.place != Place::Example;
-            return Ok(if counted {
-                Err(Fault::WrongCount)
+            return Ok(if rules.is_fixed() && rules.place != Place::Example {
+                let none = || (Some(Vec::new()), rules.dtype);
+                rules.allow(0).then(none).ok_or(Fault::WrongCount)
             } else {
                 Self::missing(rules)
             });
