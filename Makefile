@@ -119,6 +119,7 @@ $(TARGET:%=fuzz-%): fuzz-%: build $(CARGO_FUZZ)
 	$(PY) fuzz/corpus.py unpack $* build/fuzz/$*
 	$(FUZZ) $* build/fuzz/$* -- $(FUZZ_LIMITS) -max_total_time=$(SECONDS)
 	$(if $(KEEP),rm -rf build/fuzz/$*.kept && mkdir build/fuzz/$*.kept)
+	$(if $(KEEP),$(FUZZ) $* build/fuzz/$*.kept build/fuzz/$* -- -merge=1 -max_len=96)
 	$(if $(KEEP),$(FUZZ) $* build/fuzz/$*.kept build/fuzz/$* -- -merge=1 -use_counters=0)
 	$(if $(KEEP),$(PY) fuzz/corpus.py pack $* build/fuzz/$*.kept)
 

@@ -1,14 +1,15 @@
 """The corpora of the fuzz targets: here one TFRecord file each, for libFuzzer one file an input.
 
 python fuzz/corpus.py seed TARGET FOLDER      writes what real encoders make
-python fuzz/corpus.py unpack TARGET FOLDER    writes the inputs of corpus/TARGET.tfrecord
-python fuzz/corpus.py pack TARGET FOLDER      writes corpus/TARGET.tfrecord, the smallest first
+python fuzz/corpus.py unpack TARGET FOLDER    writes the inputs of corpus/TARGET.tfrecord.gz
+python fuzz/corpus.py pack TARGET FOLDER      writes corpus/TARGET.tfrecord.gz, the smallest first
 """
 
 import hashlib
 import struct
 import sys
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,11 @@ def examples() -> Iterator[bytes]:
         record = tfrecs.encode_example(row)
         yield record
         yield tfrecs.Example.FromString(record).SerializeToString(deterministic=True)
+
+
+def joined(records: list[bytes]) -> list[bytes]:
+    """Records, and pairs of them written as one, which has every name twice."""
+    return records + [one + other for one, other in pairwise(records)]
 
 
 def sequences() -> Iterator[bytes]:
@@ -98,9 +104,9 @@ def seeds(target: str) -> Iterator[bytes]:
     """The inputs that fuzzing begins with."""
     match target:
         case "example_columns":
-            records, prefixes = list(examples()), list(requests(FEATURE_LAYOUTS))
+            records, prefixes = joined(list(examples())), list(requests(FEATURE_LAYOUTS))
         case "sequence_columns":
-            records = list(sequences())
+            records = joined(list(sequences()))
             contexts, lists = list(requests(FEATURE_LAYOUTS)), list(requests(LIST_LAYOUTS))
             prefixes = [b"\0\0", *(contexts[1 + 7 * n % 210] + one for n, one in enumerate(lists))]
         case "tensor_proto":
@@ -131,7 +137,7 @@ def pack(folder: Path, corpus: Path) -> None:
 def main() -> None:
     """Runs the command line."""
     verb, target, folder = sys.argv[1:]
-    corpus = CORPUS / f"{target}.tfrecord"
+    corpus = CORPUS / f"{target}.tfrecord.gz"
     match verb:
         case "seed":
             write(seeds(target), Path(folder))

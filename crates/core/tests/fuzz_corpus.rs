@@ -21,11 +21,11 @@ static ALLOCATOR: agreement::memory::Counting = agreement::memory::Counting;
 /// The tests of this file take turns: they share one count of memory.
 static TURN: Mutex<()> = Mutex::new(());
 
-/// The inputs of a target; a corpus is a TFRecord file.
+/// The inputs of a target; a corpus is a compressed TFRecord file.
 fn replay(target: &str, compare: fn(&[u8])) {
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
-    let path = folder.join(format!("{target}.tfrecord"));
+    let path = folder.join(format!("{target}.tfrecord.gz"));
     let mut reader = RecordReader::open(&path, ReadOptions::default()).unwrap();
     let mut inputs = 0;
     while let Some(input) = reader.next_record().unwrap() {
