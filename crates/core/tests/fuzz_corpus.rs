@@ -44,3 +44,8 @@ fn examples_are_as_prost_reads_them() {
 fn sequence_examples_are_as_prost_reads_them() {
     replay("sequence_columns", agreement::sequences);
 }
+
+#[test]
+fn tensors_are_as_prost_reads_them() {
+    replay("tensor_proto", agreement::tensors);
+}

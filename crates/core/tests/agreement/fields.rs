@@ -44,6 +44,8 @@ macro_rules! read_only {
     };
 }
 
+pub(super) use read_only;
+
 /// The length-delimited fields of any message, in order: their numbers and their bytes.
 #[derive(Debug, Default)]
 pub struct Fields(pub Vec<(u32, Vec<u8>)>);

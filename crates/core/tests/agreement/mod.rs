@@ -17,10 +17,12 @@ pub mod memory;
 mod rounding;
 mod rules;
 mod schema;
+mod tensors;
 
 use std::fmt::Debug;
 
-use tfrecs_core::example::{FeatureSpec, ListSpec, decode, decode_sequences};
+use tfrecs_core::example::tensor::types::TensorType;
+use tfrecs_core::example::{FeatureSpec, ListSpec, decode, decode_sequences, tensor};
 
 use answer::{Fault, Features, Lists, Refusal};
 use input::Column;
@@ -54,6 +56,18 @@ pub fn sequences(data: &[u8]) {
         &records,
         |records| sequences_decoded(records, context, lists),
         |records| decided(rules::sequences(records, context, lists)),
+    );
+}
+
+/// Compares what `TensorProto`s are decoded to.
+pub fn tensors(data: &[u8]) {
+    let (&number, rest) = data.split_first().unwrap_or((&0, data));
+    let wanted = TensorType::of_number(number.into());
+    let records = input::records(rest);
+    compare(
+        &records,
+        |records| tensors_decoded(records, wanted),
+        |records| tensors::theirs(records, wanted.map(|wanted| wanted.number)),
     );
 }
 
@@ -119,6 +133,18 @@ fn sequences_decoded(
         answer::features(&context_batch, context),
         answer::lists(&list_batch, lists),
     ))
+}
+
+fn tensors_decoded(records: &[Vec<u8>], wanted: Option<&'static TensorType>) -> tensors::Answer {
+    let slices = records.iter().map(Vec::as_slice);
+    let (peak, tensors) = peak_of(|| tensor::parse(slices, wanted, None));
+    // The values as they are written are not counted, and a buffer that grows is there twice.
+    let limit = tensors::limit_of(records) + 4 * records.concat().len() + 4_000;
+    assert!(
+        peak <= limit,
+        "{peak} bytes of memory, and {limit} are allowed"
+    );
+    tensors::answer(tensors, records.len())
 }
 
 /// The bytes that a record takes in a file beside its data.
