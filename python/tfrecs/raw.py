@@ -169,28 +169,39 @@ def _decoded(
     values: Flat, name: str, dtype: np.dtype[Any], *, swap: bool, length: int | None
 ) -> npt.NDArray[Any]:
     """All numbers one behind the other."""
-    numbers = None if swap else _in_place(values, dtype, length)
-    if numbers is None:
-        part = dtype.itemsize // (2 if dtype.kind == "c" else 1)
-        raw = as_records(values)
-        memory = _core.decode_raw(raw, name, dtype.itemsize, part if swap else 1, length)
+    part = dtype.itemsize // (2 if dtype.kind == "c" else 1)
+    data = _in_memory(values, dtype, length)
+    if data is None:
+        step = part if swap else 1
+        memory = _core.decode_raw(as_records(values), name, dtype.itemsize, step, length)
         numbers = array_over(memory).view(dtype)
+    elif swap and part > 1:
+        numbers = data.view(f"u{part}").byteswap().view(dtype)
+    else:
+        numbers = np.require(data.view(dtype), requirements=["A", "W"])
     # A byte that is neither 0 nor 1 is true, but NumPy counts with what is in it.
     return numbers.view(np.uint8) != 0 if dtype.kind == "b" else numbers
 
 
-def _in_place(values: Flat, dtype: np.dtype[Any], length: int | None) -> npt.NDArray[Any] | None:
-    """The numbers in a BytesArray's own memory, if nothing has to be changed or complained of."""
-    if not isinstance(values, BytesArray):
+def _in_memory(
+    values: Flat, dtype: np.dtype[Any], length: int | None
+) -> npt.NDArray[np.uint8] | None:
+    """The bytes of a BytesArray, if all are of use and none has to be complained of."""
+    if not isinstance(values, BytesArray) or not values.data.flags.c_contiguous:
         return None
     data = values.data[values.offsets[0] : values.offsets[-1]]
     lengths = lengths_of(values)
-    if not data.flags.writeable or not data.flags.c_contiguous or (lengths % dtype.itemsize).any():
+    first = int(lengths[0]) if len(lengths) else 0
+    if length == _ANY_LENGTH:
+        return None if (lengths % dtype.itemsize).any() else data
+    if (lengths != first).any() or (length is None and first % dtype.itemsize):
         return None
-    if length != _ANY_LENGTH and (lengths != (lengths[:1] if length is None else length)).any():
-        return None
-    numbers = data.view(dtype)
-    return numbers if numbers.flags.aligned else None
+    if length is None or length == first:
+        return data
+    padded = np.zeros((len(lengths), length), np.uint8)
+    kept = min(first, length)
+    padded[:, :kept] = data.reshape(len(lengths), first)[:, :kept]
+    return padded.reshape(-1)
 
 
 def _reshaped(

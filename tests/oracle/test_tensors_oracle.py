@@ -31,12 +31,12 @@ SERIALIZED = [
 def memory(array: Any) -> tuple[Any, ...]:
     """What must be the same of two arrays: every bit."""
     if isinstance(array, tfrecs.BytesArray):
-        return "bytes", array.shape, array.tolist()
+        return "bytes", array.shape, array.ravel().tolist()
     array = np.asarray(array)
     if array.dtype.kind in "OS":
-        return "bytes", array.shape, array.tolist()
+        return "bytes", array.shape, array.ravel().tolist()
     if array.dtype.name in {"int4", "uint4", "int2", "uint2", "float4_e2m1fn"}:
-        return array.dtype.name, array.shape, array.astype(np.float32).tolist()
+        return array.dtype.name, array.shape, array.ravel().astype(np.float32).tolist()
     return array.dtype.name, array.shape, array.tobytes()
 
 
