@@ -107,6 +107,8 @@ def examine(family: Family, spec: Any, cases: Sequence[Case], rng: Random, tally
     sides = Sides(family, spec)
     taken = [case for case in cases if not case.faults]
     _examine_taken(sides, taken, tally)
+    if rng.random() < 0.1:
+        _examine_taken(sides, [], tally)
     refused = [case for case in cases if case.faults]
     read = _examine_refused(sides, refused, rng, tally)
     _examine_all(sides, [case for case in cases if case.record not in read], tally)
