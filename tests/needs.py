@@ -28,7 +28,9 @@ OPTIONAL = [
     "pyarrow",
     "rich",
     "scipy",
+    "simplejpeg",
     "sklearn",
+    "soundfile",
     "typer",
 ]
 

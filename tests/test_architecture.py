@@ -22,6 +22,7 @@ BINDING = REPO / "crates" / "python" / "src"
 LEVELS = {
     "tfrecs._core": 0,
     "tfrecs.dataset": 2,
+    "tfrecs.media": 2,
     "tfrecs.convert": 3,
     "tfrecs.integrations": 3,
     "tfrecs.tf": 3,
@@ -31,10 +32,16 @@ LEVELS = {
 # `import tfrecs` gathers levels 1 and 2, so only what is above them may use it.
 ROOT_LEVEL = 2.5
 # Folders of leaves: one format, library or command a file, and none knows of another ...
-LEAF_FOLDERS = {"tfrecs.convert", "tfrecs.integrations", "tfrecs.cli"}
+LEAF_FOLDERS = {"tfrecs.convert", "tfrecs.integrations", "tfrecs.media", "tfrecs.cli"}
 # ... except these, on which the leaves of their folder stand.
 LEAF_BASES = {
     "tfrecs.convert.shards",
+    "tfrecs.media.batches",
+    "tfrecs.media.gif",
+    "tfrecs.media.headers",
+    "tfrecs.media.pictures",
+    "tfrecs.media.pixels",
+    "tfrecs.media.png",
     "tfrecs.cli.app",
     "tfrecs.cli.preview",
     "tfrecs.cli.terminal",

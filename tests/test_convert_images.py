@@ -116,13 +116,13 @@ def cut(format_name: str) -> bytes:
     ("data", "reason"),
     [
         (b"", "is empty"),
-        (b"<html>", "cannot be decoded: it is no PNG, JPEG, GIF, BMP or WebP image"),
-        (b"%!PS-Adobe-3.0 EPSF-3.0\n", "it is no PNG"),
+        (b"<html>", "unknown image format: it is no JPEG, PNG, GIF, BMP or WebP image"),
+        (b"%!PS-Adobe-3.0 EPSF-3.0\n", "it is no JPEG"),
         (cut("PNG"), "cannot be decoded"),
         (cut("JPEG"), "cannot be decoded"),
         (cut("BMP"), "cannot be decoded"),
         (cut("WEBP"), "cannot be decoded"),
-        (bomb(), "cannot be decoded"),
+        (bomb(), "100000 high, and so 10,000,000,000 pixels: more than max_pixels"),
     ],
 )
 def test_unreadable_images(data: bytes, reason: str, tmp_path: Path) -> None:

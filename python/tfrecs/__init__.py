@@ -53,6 +53,9 @@ from tfrecs.sharded import ShardedWriter
 from tfrecs.tensors import parse_tensor, serialize_tensor
 
 if TYPE_CHECKING:
+    from tfrecs.media.audio import Audio, decode_audio
+    from tfrecs.media.batches import DecodedBatch
+    from tfrecs.media.images import decode_image, encode_image
     from tfrecs.messages import (
         BytesList,
         Example,
@@ -69,10 +72,12 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "Audio",
     "Batch",
     "BytesArray",
     "BytesList",
     "CorruptRecordError",
+    "DecodedBatch",
     "Error",
     "Example",
     "Feature",
@@ -100,8 +105,10 @@ __all__ = [
     "TruncatedFileError",
     "VarLenFeature",
     "count",
+    "decode_audio",
     "decode_batch",
     "decode_example",
+    "decode_image",
     "decode_proto",
     "decode_raw",
     "decode_sequence_batch",
@@ -109,6 +116,7 @@ __all__ = [
     "encode_batch",
     "encode_example",
     "encode_example_list",
+    "encode_image",
     "encode_sequence_batch",
     "encode_sequence_example",
     "follow_events",
@@ -137,12 +145,23 @@ _MESSAGES = {
     "SequenceExample",
 }
 
+# So do these, each its own library.
+_MEDIA = {
+    "Audio": "tfrecs.media.audio",
+    "DecodedBatch": "tfrecs.media.batches",
+    "decode_audio": "tfrecs.media.audio",
+    "decode_image": "tfrecs.media.images",
+    "encode_image": "tfrecs.media.images",
+}
+
 
 def __getattr__(name: str) -> Any:
     if name in _MESSAGES:
         return getattr(import_module("tfrecs.messages"), name)
     if name == "decode_proto":
         return import_module("tfrecs.protos").decode_proto
+    if name in _MEDIA:
+        return getattr(import_module(_MEDIA[name]), name)
     raise AttributeError(f"module 'tfrecs' has no attribute {name!r}")
 
 

@@ -9,10 +9,8 @@ The features have the names that TensorFlow's own image data sets have.
 import os
 import random
 import re
-import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from io import BytesIO
 from pathlib import Path
 
 from tfrecs.convert.shards import (
@@ -30,18 +28,16 @@ from tfrecs.convert.shards import (
 )
 from tfrecs.errors import MissingFileError, ParseError, SpecError
 from tfrecs.examples import encode_example
+from tfrecs.media.headers import read_header
 
 try:
-    from PIL import Image, UnidentifiedImageError
+    from tfrecs.media.pictures import Wanted, decode
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError(
         'converting images needs Pillow: pip install "tfrecs[images]"', name=error.name
     ) from error
 
 SUFFIXES = {".png", ".jpg", ".jpeg", ".gif", ".bmp", ".webp"}
-
-# Pillow's names of what it may try; anything else it knows is no image for TensorFlow.
-_FORMATS = {"PNG": "png", "JPEG": "jpeg", "GIF": "gif", "BMP": "bmp", "WEBP": "webp"}
 
 # What an operating system leaves in folders, as it does names that begin with a dot.
 _LITTER = {"Thumbs.db", "desktop.ini"}
@@ -71,7 +67,7 @@ def convert_images(
     | image/encoded | the file's bytes, as they are |
     | image/format | png, jpeg, gif, bmp or webp, from the bytes, not from the name |
     | image/height, image/width | in pixels, as stored |
-    | image/channels | of the decoded image: 1 grey, 3 colours, 2 or 4 with transparency |
+    | image/channels | of what `decode_image` gives: 1 grey, 3 colours, 2 or 4 with alpha |
     | image/class/label | the number of the class among the sorted sub-folders, from 0 |
     | image/class/text | the sub-folder's name |
     | image/filename | the path below `src`, with / |
@@ -102,7 +98,7 @@ def convert_images(
 
     Example:
         >>> import pathlib, tfrecs
-        >>> from PIL import Image, UnidentifiedImageError
+        >>> from PIL import Image
         >>> from tfrecs.convert import convert_images
         >>> for colour in ("green", "red"):
         ...     pathlib.Path("photos", colour).mkdir(parents=True)
@@ -206,9 +202,8 @@ def _outcome(image: _Listed) -> Outcome:
         return file_error(error, os.fspath(image.path))
     try:
         features = _decoded(data)
-    except Exception as error:  # noqa: BLE001 - its decoders raise nearly anything on broken input
-        reason = "is empty" if not data else f"cannot be decoded: {_explained(error)}"
-        return ParseError(f"{image.path}: {reason}", path=image.path, reason=reason)
+    except ParseError as error:
+        return ParseError(f"{image.path}: {error.reason}", path=image.path, reason=error.reason)
     return encode_example(
         {
             "image/encoded": data,
@@ -222,26 +217,10 @@ def _outcome(image: _Listed) -> Outcome:
 
 def _decoded(data: bytes) -> dict[str, int | str]:
     """Decode the whole image, and return what an Example says about it."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of odd metadata, and of large images
-        with Image.open(BytesIO(data), formats=tuple(_FORMATS)) as image:
-            image.load()
-            return {
-                # Cameras put several pictures in a .jpg, which Pillow finds out by itself: MPO.
-                "image/format": _FORMATS.get(str(image.format), "jpeg"),
-                "image/height": image.height,
-                "image/width": image.width,
-                "image/channels": _channels(image),
-            }
-
-
-def _channels(image: Image.Image) -> int:
-    if image.mode in {"P", "PA"}:  # numbers of colours
-        return 3 + image.has_transparency_data
-    return len(image.getbands())
-
-
-def _explained(error: Exception) -> str:
-    if isinstance(error, UnidentifiedImageError):
-        return "it is no PNG, JPEG, GIF, BMP or WebP image"
-    return str(error) or type(error).__name__
+    header = read_header(data)
+    return {
+        "image/format": header.format,
+        "image/height": header.height,
+        "image/width": header.width,
+        "image/channels": decode(data, Wanted(expand_animations=False)).shape[-1],
+    }

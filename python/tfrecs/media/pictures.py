@@ -1,0 +1,272 @@
+"""One image from its bytes to an array, through Pillow.
+
+Pillow's own doors (`Image.open`) warn, and look for metadata and for other formats. So each format
+is opened here by its class, with bytes that headers.py has looked at.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from io import BytesIO
+from itertools import islice
+
+import numpy as np
+from PIL import Image
+from PIL.BmpImagePlugin import BmpImageFile
+from PIL.JpegImagePlugin import JpegImageFile
+from PIL.WebPImagePlugin import WebPImageFile
+
+from tfrecs.errors import Error
+from tfrecs.media import gif, png
+from tfrecs.media.batches import broken
+from tfrecs.media.headers import Format, Header, read_header
+from tfrecs.media.pixels import COLOUR, GREY, Pixels, to_channels, to_dtype, upright
+
+try:
+    import simplejpeg
+except ModuleNotFoundError:
+    simplejpeg = None
+
+MAX_PIXELS = 89_478_485  # as Pillow's own
+
+RESAMPLING = {
+    "nearest": Image.Resampling.NEAREST,
+    "box": Image.Resampling.BOX,
+    "bilinear": Image.Resampling.BILINEAR,
+    "hamming": Image.Resampling.HAMMING,
+    "bicubic": Image.Resampling.BICUBIC,
+    "lanczos": Image.Resampling.LANCZOS,
+}
+
+HAS_FAST_DCT = simplejpeg is not None
+
+_CMYK = 4  # the colour type that headers.py gives it
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What to make of an image.
+
+    Attributes:
+        channels: 0 (as the image is), 1, 3 or 4.
+        dtype: One of pixels.DTYPES.
+        expand_animations: Whether formats with frames give (frames, height, width, channels).
+        size: Height and width to resize to; None: as the image is.
+        resample: How; one of RESAMPLING.
+        fast_dct: Whether JPEG is decoded as TensorFlow does it by default.
+        orient: Whether to turn the image as its EXIF orientation says.
+        max_pixels: Of all frames together.
+    """
+
+    channels: int = 0
+    dtype: str = "uint8"
+    expand_animations: bool = True
+    size: tuple[int, int] | None = None
+    resample: str = "bilinear"
+    fast_dct: bool = False
+    orient: bool = False
+    max_pixels: int = MAX_PIXELS
+
+    def limit(self, pixels: int, what: str) -> None:
+        """Refuse an image that is too large."""
+        if pixels > self.max_pixels:
+            raise broken(
+                f"{what}, and so {pixels:,} pixels: more than max_pixels={self.max_pixels:,}, "
+                "which protects from images that fill the memory"
+            )
+
+
+def decode(data: bytes, wanted: Wanted) -> Pixels:
+    """Return the image in `data` as it is wanted.
+
+    Raises:
+        ParseError: It is broken, too large, or no image; without a position.
+    """
+    header = read_header(data)
+    name = header.format.upper()
+    with pillow_errors(f"the {name} image cannot be decoded"):
+        size = f"{header.width} wide and {header.height} high"
+        wanted.limit(header.pixels, f"the {name} image is {size}")
+        pixels = _DECODERS[header.format](header, wanted)
+    pixels = to_channels(pixels, wanted.channels)
+    if wanted.orient:
+        pixels = upright(pixels, header.orientation)
+    if wanted.size is not None:
+        pixels = _resized(pixels, wanted.size, RESAMPLING[wanted.resample])
+    out = to_dtype(pixels, wanted.dtype, png=header.format == "png")
+    return np.require(out, requirements=["C", "W"])
+
+
+@contextmanager
+def pillow_errors(what: str) -> Iterator[None]:
+    """Make ParseErrors of what Pillow raises on broken input, which is nearly anything."""
+    try:
+        yield
+    except (Error, MemoryError):
+        raise
+    except Exception as error:
+        raise broken(f"{what}: {str(error) or type(error).__name__}") from error
+
+
+# --- JPEG ---
+
+
+def _jpeg(header: Header, wanted: Wanted) -> Pixels:
+    if wanted.size is None and (pixels := _turbo(header, wanted)) is not None:
+        return pixels
+    with JpegImageFile(BytesIO(header.plain)) as image:
+        header.check(image.size)
+        mode = "L" if wanted.channels == GREY and image.mode == "RGB" else None
+        if mode or wanted.size is not None:
+            image.draft(mode, _draft_size(header, wanted))
+        pixels = np.asarray(image)
+    if header.color_type == _CMYK:
+        return _from_cmyk(pixels, inverted=header.adobe)
+    return pixels if pixels.ndim == 3 else pixels[..., None]  # noqa: PLR2004
+
+
+def _draft_size(header: Header, wanted: Wanted) -> tuple[int, int] | None:
+    """Return the width and height below which the JPEG must not be decoded."""
+    if wanted.size is None:
+        return None
+    height, width = wanted.size
+    turned = wanted.orient and header.orientation > 4  # noqa: PLR2004 - 5 to 8 lie on their side
+    return (height, width) if turned else (width, height)
+
+
+def _turbo(header: Header, wanted: Wanted) -> Pixels | None:
+    """Decode by simplejpeg, which is faster; None if it is not there, or finds any fault."""
+    if simplejpeg is None or header.color_type == _CMYK:
+        return None
+    grey = header.color_type == 0 or wanted.channels == GREY
+    try:
+        pixels: Pixels = simplejpeg.decode_jpeg(
+            header.plain,
+            colorspace="GRAY" if grey else "RGB",
+            fastdct=wanted.fast_dct,
+            strict=True,
+        )
+    except ValueError:
+        return None
+    return pixels
+
+
+def _from_cmyk(pixels: Pixels, *, inverted: bool) -> Pixels:
+    """Return CMYK, as Pillow gives it, as colours, with TensorFlow's numbers."""
+    # Pillow takes all files for inverted ones, as Adobe's programs store them.
+    light = 255 - pixels.astype(np.uint16) if inverted else pixels.astype(np.uint16)
+    colours: Pixels = light[..., :3] * light[..., 3:] // np.uint16(255)
+    return colours.astype(np.uint8)
+
+
+# --- BMP ---
+
+_WITH_FOURTH = 32  # bits a pixel
+_RAW, _BITFIELDS = 0, 3
+_USUAL_MASKS = (0xFF0000, 0xFF00, 0xFF)
+
+
+def _bmp(header: Header, _: Wanted) -> Pixels:
+    if header.depth == _WITH_FOURTH and (pixels := _bmp_with_alpha(header)) is not None:
+        return pixels
+    with BmpImageFile(BytesIO(header.plain)) as image:
+        header.check(image.size)
+        mode = {"1": "L", "P": "RGB"}.get(image.mode, image.mode)
+        pixels = np.asarray(image.convert(mode))
+    return pixels if pixels.ndim == 3 else pixels[..., None]  # noqa: PLR2004
+
+
+def _bmp_with_alpha(header: Header) -> Pixels | None:
+    """Return the pixels of 4 bytes, the last of which TensorFlow takes for alpha in any case.
+
+    None if they are stored in another way.
+    """
+    data = header.plain
+    number = np.frombuffer(data, "<u4", count=4, offset=14)
+    (compression,) = np.frombuffer(data, "<u4", count=1, offset=30)
+    if compression == _BITFIELDS and tuple(np.frombuffer(data, "<u4", 3, 54)) != _USUAL_MASKS:
+        return None
+    if compression not in (_RAW, _BITFIELDS):
+        return None
+    (start,) = np.frombuffer(data, "<u4", count=1, offset=10)
+    stored = np.frombuffer(data, np.uint8, count=4 * header.pixels, offset=int(start))
+    rows = stored.reshape(header.height, header.width, 4)
+    upside_down = number[2] < 1 << 31  # a negative height: the first row is the top one
+    return (rows[::-1] if upside_down else rows)[..., [2, 1, 0, 3]]
+
+
+# --- What has frames ---
+
+
+def _webp(header: Header, wanted: Wanted) -> Pixels:
+    frames = header.frames if wanted.expand_animations else 1
+    wanted.limit(frames * header.pixels, f"the WebP image has {frames} frames")
+    mode = "RGBA" if header.color_type != COLOUR - 1 else "RGB"
+    shown = []
+    with WebPImageFile(BytesIO(header.plain)) as image:
+        header.check(image.size)
+        for frame in range(frames):
+            image.seek(frame)
+            shown.append(np.asarray(image.convert(mode)))
+    return np.stack(shown) if wanted.expand_animations else shown[0]
+
+
+def _gif(header: Header, wanted: Wanted) -> Pixels:
+    found = gif.frames(header.plain)
+    chosen = list(found if wanted.expand_animations else islice(found, 1))
+    if not chosen:
+        raise broken("the GIF image has no frame")
+    # Each frame is decoded to its own size, and shown on the whole canvas.
+    decoded = sum(frame.width * frame.height for frame in chosen)
+    what = f"the GIF image has {len(chosen)} frames"
+    wanted.limit(max(len(chosen) * header.pixels, decoded), what)
+    shown = np.zeros((len(chosen), header.height, header.width, COLOUR), np.uint8)
+    for number, frame in enumerate(chosen):
+        if number:
+            shown[number] = shown[number - 1]
+        gif.draw(frame, shown[number])
+    return shown if wanted.expand_animations else shown[0]
+
+
+def _png(header: Header, wanted: Wanted) -> Pixels:
+    deep = wanted.dtype != "uint8"
+    return png.decode(header, channels=wanted.channels, deep=deep)
+
+
+_DECODERS: dict[Format, Callable[[Header, Wanted], Pixels]] = {
+    "jpeg": _jpeg,
+    "png": _png,
+    "gif": _gif,
+    "bmp": _bmp,
+    "webp": _webp,
+}
+
+
+# --- Resizing ---
+
+
+def _resized(pixels: Pixels, size: tuple[int, int], how: Image.Resampling) -> Pixels:
+    """Return pictures in another size."""
+    if pixels.shape[-3:-1] == size:
+        return pixels
+    pictures = pixels.reshape(-1, *pixels.shape[-3:])
+    resize = _resized_deep if pixels.dtype == np.uint16 else _resized_bytes
+    done: Pixels = np.stack([resize(picture, size, how) for picture in pictures])
+    return done.reshape(*pixels.shape[:-3], *size, pixels.shape[-1])
+
+
+def _resized_bytes(picture: Pixels, size: tuple[int, int], how: Image.Resampling) -> Pixels:
+    squeezed = picture[..., 0] if picture.shape[-1] == GREY else picture
+    image = Image.fromarray(np.ascontiguousarray(squeezed))
+    return np.asarray(image.resize(size[::-1], how)).reshape(*size, -1)
+
+
+def _resized_deep(picture: Pixels, size: tuple[int, int], how: Image.Resampling) -> Pixels:
+    """Likewise for 16 bits, which Pillow resizes only as floats, a channel at a time."""
+    planes = [
+        Image.fromarray(np.ascontiguousarray(picture[..., channel], np.float32))
+        for channel in range(picture.shape[-1])
+    ]
+    resized = np.stack([np.asarray(plane.resize(size[::-1], how)) for plane in planes], axis=-1)
+    rounded: Pixels = np.clip(np.rint(resized), 0, 65535)
+    return rounded.astype(np.uint16)
