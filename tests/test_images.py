@@ -110,7 +110,7 @@ def test_png_of_few_bits(depth: int, interlaced: bool) -> None:
 
 
 @pytest.mark.parametrize("depth", [1, 2, 4, 8])
-@pytest.mark.parametrize("alphas", [None, 0, 1, 2])
+@pytest.mark.parametrize("alphas", [None, 1, 2])
 def test_png_palette(depth: int, alphas: int | None) -> None:
     palette = RNG.integers(0, 256, (1 << depth, 3), np.uint8)
     indices = NOISE[..., :1] >> (8 - depth)

@@ -1,4 +1,4 @@
-"""Whole batches of images: their kinds, threads, positions of errors, what is skipped; bad bytes."""
+"""Whole batches of images: kinds, threads, positions of errors, what is skipped; bad bytes."""
 
 import os
 import struct
@@ -42,7 +42,7 @@ KINDS: dict[str, Any] = {
     "BytesArray": tfrecs.BytesArray.from_values,
     "Records": tfrecs.Records,
     "objects": objects,
-    "buffers": lambda values: [bytearray(values[0]), *map(memoryview, values[1:])],
+    "buffers": lambda values: [bytearray(values[0]), *(memoryview(value) for value in values[1:])],
 }
 
 
@@ -251,8 +251,8 @@ def test_random_changes(
     name: str, changes: list[tuple[int, bytes]], options: dict[str, Any]
 ) -> None:
     data = SAMPLES[name]
-    for place, new in changes:
-        place %= len(data)
+    for number, new in changes:
+        place = number % len(data)
         data = data[:place] + new + data[place + len(new) // 2 :]
     found = decoded(data, options)
     assert found is None or found.ndim in (3, 4)

@@ -19,6 +19,7 @@ __all__ = [
     "Writer",
     "decode_batch",
     "decode_example",
+    "decode_png",
     "decode_raw",
     "decode_sequence_batch",
     "decode_sequence_example",
@@ -209,6 +210,9 @@ def decode_sequence_batch(
     names: Sequence[str] | None = None,
 ) -> tuple[Columns, Columns]:
     """Decodes SequenceExamples into the columns of their contexts and of their feature lists."""
+
+def decode_png(data: bytes, max_pixels: int) -> tuple[Buffer, tuple[int, int, int], bool]:
+    """The samples of a PNG image, height, width and channels, and whether samples have 16 bits."""
 
 def encode_batch(columns: object) -> Records:
     """Encodes columns as Examples: ours, or those of anything that speaks Arrow."""

@@ -2,7 +2,7 @@
 //!
 //! [`record`] turns files into records (byte strings) and back, and never looks inside one.
 //! [`example`] turns records that hold `tf.train.Example` messages into Arrow columns and back, and
-//! never opens a file. Both report trouble as an [`Error`]: what is wrong and where.
+//! never opens a file. Beside them, [`png`] decodes images that lie in a feature. All report trouble as an [`Error`]: what is wrong and where.
 //!
 //! Nothing here knows Python. Any bytes in give a result or an [`Error`] with a position: never a
 //! panic, and never an allocation that the input does not justify.
@@ -10,6 +10,7 @@
 pub mod error;
 pub mod example;
 pub mod interrupt;
+pub mod png;
 pub mod record;
 
 pub use error::{Category, Error, ErrorKind, Result};

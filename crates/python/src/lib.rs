@@ -16,6 +16,7 @@ mod example;
 mod lists;
 mod order;
 mod pipe;
+mod png;
 mod raw;
 mod reader;
 mod records;
@@ -47,6 +48,8 @@ mod _core {
     use crate::lists::split_lists;
     #[pymodule_export]
     use crate::order::order_rows;
+    #[pymodule_export]
+    use crate::png::decode_png;
     #[pymodule_export]
     use crate::raw::decode_raw;
     #[pymodule_export]

@@ -1,4 +1,4 @@
-"""One image from its bytes to an array, through Pillow.
+"""One image from its bytes to an array, through Pillow; PNG through the native decoder.
 
 Pillow's own doors (`Image.open`) warn, and look for metadata and for other formats. So each format
 is opened here by its class, with bytes that headers.py has looked at.
@@ -230,7 +230,8 @@ def _gif(header: Header, wanted: Wanted) -> Pixels:
 
 def _png(header: Header, wanted: Wanted) -> Pixels:
     deep = wanted.dtype != "uint8"
-    return png.decode(header, channels=wanted.channels, deep=deep)
+    limit = wanted.max_pixels
+    return png.decode(header, channels=wanted.channels, deep=deep, max_pixels=limit)
 
 
 _DECODERS: dict[Format, Callable[[Header, Wanted], Pixels]] = {
