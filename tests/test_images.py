@@ -83,7 +83,6 @@ def test_frames(form: Any) -> None:
     frames[2, :, :3] = 255
     encoded = tfrecs.encode_image(frames, form, lossless=True)
     found = tfrecs.decode_image(encoded)
-    assert found.shape == (3, 6, 7, 4 if form == "webp" else 3)
     same(found[..., :3], frames)
     same(tfrecs.decode_image(encoded, 3, expand_animations=False), frames[0])
 
@@ -195,14 +194,14 @@ def drawing(*shape: int) -> Any:
 
 
 def test_gif_frames_are_drawn_over_each_other() -> None:
-    first, second, third = drawing(5, 6), drawing(2, 3), drawing(9, 9)
+    first, second, third = drawing(5, 6), drawing(2, 3), drawing(4, 6)
     own = TABLE[::-1]
     data = pictures.gif(
-        6,
-        5,
+        20,
+        30,
         TABLE,
         [
-            GifFrame(first[:4, :5], 1, 1, transparent=3, disposal=2),
+            GifFrame(first, 1, 1, transparent=3, disposal=2),
             GifFrame(second, 2, 3, own, transparent=5, disposal=3, interlaced=True),
             GifFrame(third, 4, 2),  # most of it is off the canvas
         ],
@@ -221,13 +220,14 @@ def test_gif_frames_are_drawn_over_each_other() -> None:
 
 def test_gif_frames_off_the_canvas_and_empty_ones() -> None:
     frames = [GifFrame(drawing(2, 2), 50, 60), GifFrame(drawing(0, 3))]
-    same(tfrecs.decode_image(pictures.gif(4, 3, TABLE, frames)), np.zeros((2, 3, 4, 3), np.uint8))
+    same(tfrecs.decode_image(pictures.gif(0, 0, TABLE, frames)), np.zeros((2, 2, 3, 3), np.uint8))
 
 
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
-        (pictures.gif(2, 2, TABLE, []), "has no frame"),
+        (pictures.gif(2, 2, TABLE, []), "has no frame with pixels"),
+        (pictures.gif(2, 2, TABLE, [GifFrame(drawing(0, 2))]), "has no frame with pixels"),
         (pictures.gif(2, 2, None, [GifFrame(drawing(2, 2))]), "a frame without colours"),
         (pictures.gif(2, 2, TABLE, [GifFrame(drawing(2, 2) + 200)]), "beyond its 16 colours"),
         (pictures.gif(2, 2, TABLE, [])[:-1] + b"\x07", "block of unknown kind 7"),

@@ -267,18 +267,17 @@ def bombs() -> dict[str, bytes]:
     bmp = bytearray(pictures.bmp(SMALL))
     bmp[18:26] = struct.pack("<ii", 100_000, -100_000)
     frame = GifFrame(np.zeros((1, 1), np.uint8))
-    gif = bytearray(pictures.gif(1, 1, TABLE, [frame]))
-    place = gif.index(b"\x2c\0\0\0\0\1\0\1\0")
-    gif[place + 5 : place + 9] = b"\xff" * 4
+    gif = pictures.gif(1, 1, TABLE, [frame])
+    place = b"\x2c\0\0\0\0\1\0\1\0"
+    many = pictures.gif(1, 1, TABLE, [frame] * 100)
     webp = bytearray(SAMPLES["webp frames"])
     webp[24:30] = b"\xff\xff\0" * 2
     return {
         "png": bytes(png),
         "jpeg": bytes(jpeg),
         "bmp": bytes(bmp),
-        "gif canvas": pictures.gif(65_535, 65_535, TABLE, [frame]),
-        "gif frame": bytes(gif),
-        "gif frames": pictures.gif(1000, 1000, TABLE, [frame] * 100),
+        "gif frame": gif.replace(place, place[:5] + b"\xff" * 4),
+        "gif frames": many.replace(place, place[:5] + struct.pack("<HH", 1000, 1000)),
         "webp": bytes(webp),
     }
 

@@ -272,16 +272,19 @@ def test_webp(
     expand: bool,
 ) -> None:
     pixels = noise(seed, count, height, width, samples)
-    check(tfrecs.encode_image(pixels, "webp", lossless=lossless), channels, expand=expand)
+    data = tfrecs.encode_image(pixels, "webp", lossless=lossless)
+    if count > 1 and not data[20] & 0x10 and channels == 0:
+        return  # an animation without alpha: TensorFlow writes beyond its memory, and crashes
+    check(data, channels, expand=expand)
 
 
 # --- Damage ---
 
 
 @randomly(4)
-@given(seed=SEEDS, kind=st.sampled_from(["png", "jpeg", "bmp"]), data=st.data())
+@given(seed=SEEDS, kind=st.sampled_from(["png", "jpeg"]), data=st.data())
 def test_damage(seed: int, kind: Any, data: st.DataObject) -> None:
-    """We refuse no image that TensorFlow takes, but for bytes that it does not look at."""
+    """We refuse no image that TensorFlow takes. (A broken BMP image crashes it.)"""
     whole = tfrecs.encode_image(noise(seed, 9, 8, 3), kind)
     end = data.draw(st.integers(0, len(whole)))
     changed = bytearray(whole[:end])

@@ -217,10 +217,10 @@ def _outcome(image: _Listed) -> Outcome:
 
 def _decoded(data: bytes) -> dict[str, int | str]:
     """Decode the whole image, and return what an Example says about it."""
-    header = read_header(data)
+    height, width, channels = decode(data, Wanted(expand_animations=False)).shape
     return {
-        "image/format": header.format,
-        "image/height": header.height,
-        "image/width": header.width,
-        "image/channels": decode(data, Wanted(expand_animations=False)).shape[-1],
+        "image/format": read_header(data).format,
+        "image/height": height,
+        "image/width": width,
+        "image/channels": channels,
     }

@@ -1,9 +1,10 @@
 """GIF: frames, and the canvas that each is drawn on.
 
 The blocks of the file are read here, and the pixels of each frame by Pillow, to which it is shown
-as a file of its own. So the frames come together by TensorFlow's rules, and not by Pillow's: a
-frame is drawn over the one before, whatever the file says is to become of that (its disposal);
-transparent pixels of a frame leave what is there, and what no frame covers is black.
+as a file of its own. So the frames come together by TensorFlow's rules, and not by Pillow's: the
+canvas is as wide as the widest frame and as high as the highest, whatever size the file gives the
+whole; a frame is drawn over the one before, whatever the file says is to become of that (its
+disposal); transparent pixels of a frame leave what is there, and what no frame covers is black.
 """
 
 import struct

@@ -25,13 +25,13 @@ class Header:
 
     Attributes:
         format: Its format.
-        width: Of the image, in pixels.
+        width: Of the image, in pixels; of GIF, what its frames make of it (see gif.py) is another.
         height: Likewise.
         plain: The bytes to decode: all of them, less metadata in front of the pixels.
         frames: How many frames there are; more than 1 for animations only.
         depth: Bits a sample; what PNG says, else 8.
-        color_type: PNG's colour type; for others 0 is grey, 2 colour, and 4 CMYK (JPEG only).
-        animated: Whether the file is of the kind that has frames (WebP).
+        color_type: PNG's colour type; for others 0 is grey, 2 colours, 6 colours and alpha (WebP
+            only), and 4 CMYK (JPEG only).
         adobe: Whether a JPEG has Adobe's marker, which is about how CMYK is stored.
         transparency: The content of PNG's tRNS chunk.
         gamma: PNG's gamma times 100,000; None if it says nothing.
@@ -45,7 +45,6 @@ class Header:
     frames: int = 1
     depth: int = 8
     color_type: int = 2
-    animated: bool = False
     adobe: bool = False
     transparency: bytes | None = None
     gamma: int | None = None
@@ -77,7 +76,7 @@ def read_header(data: bytes) -> Header:
         raise broken("the image is cut off in its header") from error
     if header is None:
         raise broken("unknown image format: it is no JPEG, PNG, GIF, BMP or WebP image")
-    if header.width < 1 or header.height < 1:
+    if header.format != "gif" and (header.width < 1 or header.height < 1):
         text = f"the {header.format.upper()} image has {header.width} x {header.height} pixels"
         raise broken(text)
     return header
@@ -206,7 +205,7 @@ def _bmp(data: bytes) -> Header:
 
 # --- WebP: chunks, each with a name and a length ---
 
-_FLAG_ANIMATION, _FLAG_ALPHA = 0x02, 0x10
+_FLAG_ALPHA = 0x10
 
 
 def _webp(data: bytes) -> Header:
@@ -240,8 +239,7 @@ def _webp_extended(data: bytes) -> Header:
         height,
         data,
         frames=max(frames, 1),
-        color_type=6 if flags & (_FLAG_ALPHA | _FLAG_ANIMATION) else 2,
-        animated=bool(flags & _FLAG_ANIMATION),
+        color_type=6 if flags & _FLAG_ALPHA else 2,
         orientation=orientation,
     )
 

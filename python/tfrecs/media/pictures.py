@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BytesIO
-from itertools import islice
 
 import numpy as np
 from PIL import Image
@@ -40,7 +39,7 @@ RESAMPLING = {
 
 HAS_FAST_DCT = simplejpeg is not None
 
-_CMYK = 4  # the colour type that headers.py gives it
+_CMYK, _WITH_ALPHA = 4, 6  # colour types, as headers.py gives them
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +84,9 @@ def decode(data: bytes, wanted: Wanted) -> Pixels:
     header = read_header(data)
     name = header.format.upper()
     with pillow_errors(f"the {name} image cannot be decoded"):
-        size = f"{header.width} wide and {header.height} high"
-        wanted.limit(header.pixels, f"the {name} image is {size}")
+        if header.format != "gif":
+            size = f"{header.width} wide and {header.height} high"
+            wanted.limit(header.pixels, f"the {name} image is {size}")
         pixels = _DECODERS[header.format](header, wanted)
     pixels = to_channels(pixels, wanted.channels)
     if wanted.orient:
@@ -201,7 +201,7 @@ def _bmp_with_alpha(header: Header) -> Pixels | None:
 def _webp(header: Header, wanted: Wanted) -> Pixels:
     frames = header.frames if wanted.expand_animations else 1
     wanted.limit(frames * header.pixels, f"the WebP image has {frames} frames")
-    mode = "RGBA" if header.color_type != COLOUR - 1 else "RGB"
+    mode = "RGBA" if header.color_type == _WITH_ALPHA else "RGB"
     shown = []
     with WebPImageFile(BytesIO(header.plain)) as image:
         header.check(image.size)
@@ -212,15 +212,15 @@ def _webp(header: Header, wanted: Wanted) -> Pixels:
 
 
 def _gif(header: Header, wanted: Wanted) -> Pixels:
-    found = gif.frames(header.plain)
-    chosen = list(found if wanted.expand_animations else islice(found, 1))
-    if not chosen:
-        raise broken("the GIF image has no frame")
-    # Each frame is decoded to its own size, and shown on the whole canvas.
-    decoded = sum(frame.width * frame.height for frame in chosen)
-    what = f"the GIF image has {len(chosen)} frames"
-    wanted.limit(max(len(chosen) * header.pixels, decoded), what)
-    shown = np.zeros((len(chosen), header.height, header.width, COLOUR), np.uint8)
+    found = list(gif.frames(header.plain))
+    height = max((frame.height for frame in found), default=0)
+    width = max((frame.width for frame in found), default=0)
+    if not height * width:
+        raise broken("the GIF image has no frame with pixels")
+    chosen = found if wanted.expand_animations else found[:1]
+    what = f"the GIF image has {len(chosen)} frames, {width} wide and {height} high"
+    wanted.limit(len(chosen) * width * height, what)
+    shown = np.zeros((len(chosen), height, width, COLOUR), np.uint8)
     for number, frame in enumerate(chosen):
         if number:
             shown[number] = shown[number - 1]
