@@ -21,8 +21,16 @@ CORPUS = Path(__file__).parent / "corpus"
 # As in crates/core/tests/agreement/input.rs.
 BOUNDARY = b"~rec~"
 DTYPES = 14
-FEATURE_LAYOUTS = 15
-LIST_LAYOUTS = 12
+FLOATS_AND_BYTES: dict[int, list[Any]] = {
+    1: [1.0, 0.0],
+    2: [b"x", b""],
+    11: [1.0, 0.0],
+    12: [1.0, 0.0],
+    13: [1.0, 0.0],
+}
+# How many values an element of each layout has.
+FEATURE_LAYOUTS = [1, 2, 3, 0, 1] + [1, 2, 4, 0, 3] * 2
+LIST_LAYOUTS = [1, 1, 2, 4, 0, 3] * 2
 
 INTEGERS = [0, 1, -1, 127, 128, -129, 255, 256, 65535, 2**31, 2**32, -(2**63), 2**63 - 1]
 FLOATS = [0.0, -1.5, 65504.0, 65520.0, 6e-8, 1e-40, 3.4e38, float("inf"), float("nan")]
@@ -69,7 +77,7 @@ TYPED = {
     7: (8, b"some bytes"),
     8: (9, struct.pack("<2f", 1.5, 2.5)),
     9: (10, b"\x01" + b"\xff" * 9 + b"\x01"),
-    10: (11, b"\x01\x00\x02"),
+    10: (11, b"\x01\x00\x80\x80\x80\x80\x10"),
     18: (12, struct.pack("<2d", 1.5, 2.5)),
     22: (16, b"\xff\xff\xff\xff\x0f"),
     23: (17, b"\xff" * 9 + b"\x01"),
@@ -93,11 +101,34 @@ def varint(value: int) -> bytes:
     return bytes([value]) if value < 128 else bytes([value & 127 | 128, value >> 7])
 
 
-def requests(layouts: int) -> Iterator[bytes]:
+def fitting(code: int, layouts: list[int]) -> tuple[list[Any], list[Any]]:
+    """As many values as an element of the column takes that `code` asks for, and other ones."""
+    values = FLOATS_AND_BYTES.get(code % DTYPES, [1, 0]) * 3
+    return values[: layouts[code // DTYPES]], values[:5]
+
+
+def fitting_examples() -> Iterator[bytes]:
+    """For every request a record that fits it, and one that fits it twice."""
+    for code in range(DTYPES * len(FEATURE_LAYOUTS)):
+        record = tfrecs.encode_example({"a": fitting(code, FEATURE_LAYOUTS)[0]})
+        yield bytes([2, code]) + record + BOUNDARY + record + record
+
+
+def fitting_sequences() -> Iterator[bytes]:
+    """For every request a record that fits it, and one of which the last list of the name does."""
+    for code in range(DTYPES * len(LIST_LAYOUTS)):
+        step, other = fitting(code, LIST_LAYOUTS)
+        fits = tfrecs.encode_sequence_example(feature_lists={"a": [step, step]})
+        unfit = tfrecs.encode_sequence_example(feature_lists={"a": [step, other]})
+        yield bytes([1, 2, code]) + fits + BOUNDARY + fits + unfit + fits
+
+
+def requests(layouts: list[int]) -> Iterator[bytes]:
     """What asks for nothing in particular, and for columns of every type and layout."""
     yield b"\0"
-    for code in range(DTYPES * layouts):
-        yield bytes([3, code, (code * 5 + 1) % (DTYPES * layouts)])
+    codes = DTYPES * len(layouts)
+    for code in range(codes):
+        yield bytes([3, code, (code * 5 + 1) % codes])
 
 
 # What failed once.
@@ -114,8 +145,10 @@ def seeds(target: str) -> Iterator[bytes]:
     match target:
         case "example_columns":
             records, prefixes = joined(list(examples())), list(requests(FEATURE_LAYOUTS))
+            yield from fitting_examples()
         case "sequence_columns":
             records = joined(list(sequences()))
+            yield from fitting_sequences()
             contexts, lists = list(requests(FEATURE_LAYOUTS)), list(requests(LIST_LAYOUTS))
             prefixes = [b"\0\0", *(contexts[1 + 7 * n % 210] + one for n, one in enumerate(lists))]
         case "tensor_proto":
