@@ -7,8 +7,11 @@ import pytest
 
 import needs
 
-# How long an example takes depends on the machine; a failure prints how to repeat it.
-hypothesis.settings.register_profile("tfrecs", deadline=None, print_blob=True)
+# How long an example takes depends on the machine; a failure prints how to repeat it. In CI the
+# examples are the same every time: a change is judged by what it changes, not by luck.
+hypothesis.settings.register_profile(
+    "tfrecs", deadline=None, print_blob=True, derandomize=needs.IN_CI
+)
 hypothesis.settings.load_profile("tfrecs")
 
 

@@ -178,7 +178,7 @@ def test_a_header_that_promises_more_than_there_is() -> None:
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
-        (b"", "is empty, and no audio"),
+        (b"", "the value is empty, and no audio"),
         (b"OggS" + bytes(100), "unknown audio format"),
         (b"RIFF\x04\0\0\0WAVE", "has no data chunk"),
         (b"RIFF\xff\0\0\0WAVEdata\x02\0\0\0ab", "cannot be decoded"),

@@ -53,7 +53,9 @@ def test_round_trip(form: Any, channels: int, data: st.DataObject) -> None:
     shape = (data.draw(side), data.draw(side), channels)
     pixels = data.draw(arrays.arrays(np.uint8, shape))
     encoded = tfrecs.encode_image(pixels, form, lossless=True)
-    found = tfrecs.decode_image(encoded, expand_animations=False)
+    # WebP leaves the alpha of an opaque image out: it has to be asked for.
+    asked = channels if form == "webp" else 0
+    found = tfrecs.decode_image(encoded, asked, expand_animations=False)
     same(found, np.repeat(pixels, 3, -1) if (form, channels) == ("gif", 1) else pixels)
 
 

@@ -125,9 +125,11 @@ def test_the_first_error_is_raised(num_threads: int) -> None:
 
 
 def test_names() -> None:
-    with pytest.raises(tfrecs.ParseError, match=r'^record 1: Name: two, feature "x": is empty'):
+    with pytest.raises(
+        tfrecs.ParseError, match=r'^record 1: Name: two, feature "x": the value is empty'
+    ):
         tfrecs.decode_image([FILES[0], b""], feature="x", example_names=["one", "two"])
-    with pytest.raises(tfrecs.ParseError, match=r"^Name: only, is empty, and no image$"):
+    with pytest.raises(tfrecs.ParseError, match=r"^Name: only, the value is empty, and no image$"):
         tfrecs.decode_image(b"", example_names=["only"])
     with pytest.raises(tfrecs.SpecError, match="example_names has 1 entries for 2 values"):
         tfrecs.decode_image([FILES[0], b""], example_names=["one"])

@@ -161,7 +161,7 @@ def _dtype_name(dtype: Any) -> str:
 
 def _read(data: bytes, dtype: str, limit: int) -> Audio:
     if not data:
-        raise broken("is empty, and no audio")
+        raise broken("the value is empty, and no audio")
     if data.startswith(b"RIFF") and data[8:12] == b"WAVE":
         _check_wav(data)
     elif not data.startswith(b"fLaC"):

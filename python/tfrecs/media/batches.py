@@ -37,8 +37,10 @@ class DecodedBatch(Generic[Values]):
         >>> import numpy as np, tfrecs
         >>> good = tfrecs.encode_image(np.zeros((2, 3, 1), np.uint8))
         >>> images = tfrecs.decode_image([good, b"broken", good], on_error="skip", feature="image")
-        >>> len(images.values), images.indices.tolist(), len(images.skipped)
-        (2, [0, 2], 1)
+        >>> images
+        DecodedBatch(2 values, 1 skipped)
+        >>> len(images.values), images.indices.tolist()
+        (2, [0, 2])
         >>> print(images.skipped[0])
         record 1: feature "image": unknown image format: it is no JPEG, PNG, GIF, BMP or WebP image
     """
@@ -46,6 +48,10 @@ class DecodedBatch(Generic[Values]):
     values: Values
     indices: npt.NDArray[np.int64]
     skipped: tuple[ParseError, ...]
+
+    def __repr__(self) -> str:
+        """Show how many values there are, and how many there are not."""
+        return f"DecodedBatch({len(self.indices)} values, {len(self.skipped)} skipped)"
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,7 +69,7 @@ def read_header(data: bytes) -> Header:
         ParseError: It is no image, or ends before it has said its size.
     """
     if not data:
-        raise broken("is empty, and no image")
+        raise broken("the value is empty, and no image")
     try:
         header = _header(data)
     except (struct.error, IndexError) as error:
