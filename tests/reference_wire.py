@@ -26,9 +26,9 @@ class _Counter:
     count = 0
 
 
-# Lengths written in more than 5 bytes, seen so far. Some of protobuf's parsers take them (Java's,
-# Go's, and TensorFlow's), some refuse them (C++, upb).
-long_lengths = _Counter()
+# Tags and lengths written in more than 5 bytes, seen so far. Some of protobuf's parsers take them
+# (Java's, Go's, prost), some refuse them (C++, upb).
+long_varints = _Counter()
 
 
 class MalformedError(ValueError):
@@ -173,7 +173,8 @@ def fields(message: bytes) -> Iterator[tuple[int, int, Any]]:
 
 def _tag(message: bytes, at: int) -> tuple[int, int, int]:
     tag, end = _varint(message, at)
-    if end - at > 5 or tag >= 1 << 32:
+    long_varints.count += end - at > 5
+    if tag >= 1 << 32:
         raise MalformedError("a tag out of range")
     if tag >> 3 == 0:
         raise MalformedError("field number 0")
@@ -190,7 +191,7 @@ def _payload(message: bytes, at: int, number: int, wire: int, depth: int) -> tup
     if wire == BYTES:
         start = at
         size, at = _varint(message, at)
-        long_lengths.count += at - start > 5
+        long_varints.count += at - start > 5
         return _take(message, at, size), at + size
     if wire == GROUP:
         return None, _skip_group(message, at, number, depth)

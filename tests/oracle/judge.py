@@ -178,10 +178,10 @@ def says(refusal: str, fault: Fault) -> bool:
 def check_decoded(record: bytes, decoded: Decoded | None) -> None:
     """Hold what `reference_wire.decode` made of an Example (None: refused) against protobuf.
 
-    Its runtime for Python departs in four ways that tfrecs does not share: it refuses keys that
-    are not UTF-8 and lengths in more than 5 bytes, it sets a map entry with an unknown field aside
-    whole (protobuf's other parsers keep the entry), and it does not mind a field number 0 within an
-    unknown group.
+    Its runtime for Python departs in four ways that tfrecs does not share: it refuses keys that are
+    not UTF-8, and tags and lengths in more than 5 bytes; it sets a map entry with an unknown field
+    aside whole (protobuf's other parsers keep the entry), and it does not mind a field number 0
+    within an unknown group.
     """
     example = _parsed(tf.train.Example, record, decoded)
     if example is not None and not _has_set_aside(example.features):
@@ -216,7 +216,7 @@ def decode_sequence(record: bytes) -> SequenceMessage | None:
 
 
 def _decode(record: bytes, read: Any, check: Any) -> Any:
-    reference_wire.long_lengths.count = 0
+    reference_wire.long_varints.count = 0
     try:
         decoded = read(record)
     except MalformedError as error:
@@ -231,7 +231,7 @@ def _parsed(message: Any, record: bytes, decoded: Any) -> Any:
     try:
         parsed = message.FromString(record)
     except DecodeError as error:
-        known = "UTF-8" in str(error) or reference_wire.long_lengths.count
+        known = "UTF-8" in str(error) or reference_wire.long_varints.count
         assert decoded is None or known, record.hex()
         return None
     assert decoded is not None, record.hex()
