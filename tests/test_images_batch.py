@@ -1,6 +1,7 @@
 """Whole batches of images: kinds, threads, positions of errors, what is skipped; bad bytes."""
 
 import os
+import signal
 import struct
 import threading
 import warnings
@@ -366,3 +367,20 @@ def test_real_images(name: str, feature: str, channels: int) -> None:
             np.testing.assert_array_equal(image, np.asarray(expected).reshape(image.shape))
     stacked = tfrecs.decode_image(values, 3, size=(32, 32), feature=feature, records=records)
     assert stacked.shape == (len(records), 32, 32, 3)
+
+
+@pytest.mark.parametrize("num_threads", [1, 3])
+def test_an_interrupt_ends_the_batch(num_threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[bytes] = []
+    decode = decoding.decode
+
+    def interrupted(data: bytes, wanted: Any) -> Any:
+        begun.append(data)
+        if len(begun) == 3:
+            os.kill(os.getpid(), signal.SIGINT)
+        return decode(data, wanted)
+
+    monkeypatch.setattr(decoding, "decode", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        tfrecs.decode_image(FILES * 2000, num_threads=num_threads)
+    assert len(begun) < len(FILES) * 2000
