@@ -189,6 +189,14 @@ def test_every_public_name_has_an_example(name: str) -> None:
     assert ">>>" in text, f"tfrecs.{name} shows no example"
 
 
+def test_the_map_names_every_file() -> None:
+    text = (REPO / "ARCHITECTURE.md").read_text()
+    tree = text.partition("## The tree")[2].partition("\n## ")[0]
+    package = (REPO / "python" / "tfrecs").rglob("*.py")
+    files = {path.name for path in [*package, *CORE.rglob("*.rs")]} - {"mod.rs", "lib.rs"}
+    assert not {name for name in files if not re.search(rf"(?<![\w/]){re.escape(name)}", tree)}
+
+
 # --- Rust ---
 
 

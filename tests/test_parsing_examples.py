@@ -280,6 +280,23 @@ def test_names_are_as_many_as_records(names: Any) -> None:
         parse_example([b"", b""], {"a": VarLenFeature("int64")}, names)
 
 
+@pytest.mark.parametrize("names", [["n"], np.array(["n"]), np.array([b"n"], object), [b"n"]])
+def test_forms_of_names(names: Any) -> None:
+    with pytest.raises(ParseError, match="record 0: Name: n, "):
+        parse_example([b""], {"a": FixedLenFeature([], "int64")}, names)
+
+
+def test_what_are_no_records_and_no_names() -> None:
+    spec = {"a": VarLenFeature("int64")}
+    nonsense: list[Any] = [None, 3, np.array(1.5), {"a": 1}, "text"]
+    for serialized in nonsense:
+        with pytest.raises(tfrecs.SpecError, match=r"serialized is bytes.*, not "):
+            parse_example(serialized, spec)
+    wrong: Any = 5
+    with pytest.raises(tfrecs.SpecError, match=r"names of records are str, .*, not int"):
+        parse_example([b""], spec, wrong)
+
+
 def test_names_of_a_single_example() -> None:
     spec = {"a": FixedLenFeature([], "int64")}
     for parse in (parse_example, parse_single_example):

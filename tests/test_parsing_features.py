@@ -88,6 +88,12 @@ def test_ragged_features_are_checked_when_made(arguments: dict[str, Any], match:
         RaggedFeature(**{"dtype": "int64", **arguments})
 
 
+def test_a_wrong_type_of_no_name_in_particular() -> None:
+    with pytest.raises(SpecError, match=r"^dtype 'bogus' is not in the list") as caught:
+        RaggedFeature("bogus")
+    assert caught.value.feature is None
+
+
 # ---------------------------------------------------------------- requests
 
 
@@ -119,6 +125,22 @@ def test_unknown_dtypes(dtype: Any) -> None:
         FixedLenSequenceFeature([], dtype, True),
     ):
         refused("is not in the list of allowed values", {"a": feature}, "a")
+
+
+@pytest.mark.parametrize("number", [int, bool, float])
+def test_numpy_s_codes_are_dtypes(number: type) -> None:
+    """As codes, TensorFlow's other words, and NumPy's objects of any byte order."""
+    words: dict[type, list[Any]] = {
+        int: ["int64", "i8", "<i4", ">i2", "u1", np.dtype(">u4"), np.int8],
+        bool: ["bool", "?", "b1", np.bool_],
+        float: ["float", "double", "half", "f8", "<f4", np.dtype(">f2")],
+    }
+    record = tfrecs.encode_example({"a": number(1)})
+    for word in words[number]:
+        found = tfrecs.parse_example([record], {"a": FixedLenFeature([], word)})["a"]
+        plain: Any = {"float": "f4", "half": "f2"}.get(str(word), word)
+        wanted = np.dtype(plain).newbyteorder("=")
+        assert (found.dtype, found.tolist()) == (wanted, [1])
 
 
 @pytest.mark.parametrize(
@@ -202,6 +224,14 @@ def test_a_sequence_in_an_example_may_be_missing() -> None:
 )
 def test_indices_and_sizes(index_key: Any, size: Any, match: str) -> None:
     refused(match, {"a": SparseFeature(index_key, "v", "float32", size)}, "a")
+
+
+def test_keys_and_sizes_of_a_sparse_feature_may_be_arrays() -> None:
+    record = tfrecs.encode_example({"i": [1], "j": [2], "v": [0.5]})
+    for keys, size in ((np.array(["i", "j"]), np.array([3, 4])), (["i", "j"], (3, np.int64(4)))):
+        feature = SparseFeature(keys, "v", "float32", size)  # type: ignore[arg-type]
+        found = tfrecs.parse_example([record], {"s": feature})["s"]
+        assert (found.indices.tolist(), found.shape) == ([[0, 1, 2]], (1, 3, 4))
 
 
 def test_a_sparse_feature_needs_values() -> None:

@@ -253,6 +253,8 @@ WRONG: list[tuple[Any, dict[str, Any], str]] = [
     ("\ud800", {}, "input_bytes: 'utf-8' codec"),
     (tfrecs.RaggedTensor.from_rows([[b"a"]]), {}, "input_bytes is a RaggedTensor"),
     ([b"a"], {"out_type": int}, "out_type <class 'int'> is not the name of one type"),
+    ([b"a"], {"out_type": "i4,i4"}, "out_type 'i4,i4' is not the name of one type"),
+    ([b"a"], {"fixed_length": 2**70}, "fixed_length .* is too large"),
     ([b"a"], {"out_type": None}, "out_type None is not the name"),
     (
         [b"a"],

@@ -117,7 +117,7 @@ def test_rows_of_rows() -> None:
     assert tensor[1] is None
     assert tensor[0].tolist() == [[1, 2], [3]]
     assert isinstance(tensor[0], RaggedTensor)
-    assert repr(tensor) == "RaggedTensor(4 rows, 3 values of int64)"
+    assert repr(tensor) == "RaggedTensor(4 values of int64, shape=(4, None, None))"
     texts = RaggedTensor.from_rows([[["a"], ["b", "c"]]])
     assert texts.tolist() == [[[b"a"], [b"b", b"c"]]]
 
@@ -236,6 +236,43 @@ def test_indices_outside_of_the_shape() -> None:
     unknown = SparseTensor(np.zeros((0, 2), np.int64), np.arange(0), np.array([1, -1]))
     with pytest.raises(SpecError, match="has an unknown dimension"):
         unknown.to_dense()
+
+
+def test_shapes_larger_than_any_memory() -> None:
+    large = SparseTensor([[0, 0]], [7], [2**40, 2**40])
+    with pytest.raises(SpecError, match=r"an array of shape .* is too large"):
+        large.to_dense()
+
+
+def test_parts_that_are_lists() -> None:
+    assert SparseTensor([[0, 1]], [7], [1, 3]).tolist() == [[0, 7, 0]]
+    assert SparseTensor([[1]], ["a"], [2]).tolist() == [b"", b"a"]
+    assert RaggedTensor([1, 2, 3], [0, 1, 3]).tolist() == [[1], [2, 3]]
+    assert RaggedTensor(["a", b"b"], [0, 0, 2]).tolist() == [[], [b"a", b"b"]]
+
+
+@pytest.mark.parametrize(
+    "parts", [([[0, 1], [0, 0]], [7], [2, 2]), ([[0]], [7], [2, 2]), ([0], [7], [2])]
+)
+def test_parts_that_do_not_belong_together(parts: Any) -> None:
+    with pytest.raises(SpecError, match=r"are no sparse tensor: they are \(N, D\), \(N,\) and"):
+        SparseTensor(*parts)
+
+
+@pytest.mark.parametrize("lengths", [[], [1, 1], [4], [-1, 4], [2, None]])
+def test_lengths_that_do_not_divide_the_values(lengths: list[int | None]) -> None:
+    with pytest.raises(SpecError, match="these lengths of rows do not divide 3 values"):
+        RaggedTensor.from_row_lengths(np.arange(3), lengths)
+
+
+def test_indices_that_are_none() -> None:
+    for tensor in (RaggedTensor.from_rows([[1]]), BytesArray.from_values(["a"])):
+        for index in (1, -2):
+            with pytest.raises(IndexError, match=rf"index {index} is out of bounds for 1 rows"):
+                tensor[index]
+    wrong: Any = (0, 0)
+    with pytest.raises(TypeError, match=r"indexed by an int or a slice, not \(0, 0\)"):
+        RaggedTensor.from_rows([[1]])[wrong]
 
 
 def test_two_values_in_one_place() -> None:

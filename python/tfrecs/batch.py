@@ -78,13 +78,14 @@ class Batch(Mapping[str, Column]):
 def describe(column: Column) -> str:
     """Say the type and the shape of a column in a few words."""
     if isinstance(column, RaggedTensor):
-        values = column.flat_values
-        kind = "bytes" if isinstance(values, BytesArray) else str(values.dtype)
+        flat = column.flat_values
+        kind = "bytes" if isinstance(flat, BytesArray) else str(flat.dtype)
+        items = "lists" if isinstance(column.values, RaggedTensor) else "values"
         missing = 0 if column.missing is None else int(column.missing.sum())
         note = f", missing in {missing} rows" if missing else ""
         lengths = column.row_lengths()
         if not len(lengths):
             return f"{kind}, lists"
-        return f"{kind}, lists of {lengths.min()} to {lengths.max()} values{note}"
+        return f"{kind}, lists of {lengths.min()} to {lengths.max()} {items}{note}"
     kind = "bytes" if isinstance(column, BytesArray) else str(column.dtype)
     return f"{kind} {list(column.shape)}"

@@ -1,9 +1,11 @@
-"""The types of values: what people call them, and how a record holds them.
+"""The types of values: what people call them, and NumPy's dtype for each.
 
 A record holds int64, float32 and byte strings, as TensorFlow's parsers give them. Ours convert
-while decoding to any narrower or wider type that a value fits.
+while decoding to any narrower or wider type that a value fits. Byte strings can hold numbers of any
+type.
 """
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,71 +21,122 @@ WIRE_TYPES = {
     **dict.fromkeys(("uint64", "uint32", "uint16", "uint8", "bool"), "int64"),
     **dict.fromkeys(("float32", "float64", "float16", "bfloat16"), "float32"),
 }
-_SHORT_NAMES = {"int": "int64", "float": "float32", "string": "bytes", "str": "bytes"}
+_SYNONYMS = {
+    "double": "float64",
+    "float": "float32",
+    "half": "float16",
+    "str": "bytes",
+    "string": "bytes",
+}
+# Types that NumPy has not: of ml_dtypes, and TensorFlow's quantised ones, which are plain integers
+# with a meaning that is not written down.
+FLOATS_OF_ML_DTYPES = frozenset(
+    {
+        "bfloat16",
+        "float8_e4m3b11fnuz",
+        "float8_e4m3fn",
+        "float8_e4m3fnuz",
+        "float8_e5m2",
+        "float8_e5m2fnuz",
+    }
+)
+_SUB_BYTE = frozenset({"float4_e2m1fn", "int2", "int4", "uint2", "uint4"})
+_QUANTISED = {
+    "qint8": "int8",
+    "qint16": "int16",
+    "qint32": "int32",
+    "quint8": "uint8",
+    "quint16": "uint16",
+}
+_NUMPY_CODE = re.compile(r"[<>=|]?[biufc]\d+|\?")  # such as "<i4"
 
 
-def dtype_name(dtype: Any, name: str) -> str:
-    """Return the key of WIRE_TYPES for whatever way of saying so `dtype` is.
+def dtype_name(dtype: Any, feature: str | None) -> str:
+    """Return the key of WIRE_TYPES for whatever way of saying so `dtype` is; int is int64.
 
     Raises:
-        SpecError: It is none of them; the error names the feature `name`.
+        SpecError: It is none of them; the error names the feature, if that is known.
     """
-    word = _word(dtype)
-    word = _SHORT_NAMES.get(word, word)
+    word = _feature_word(dtype)
     if word in WIRE_TYPES:
         return word
-    raise SpecError(
-        f"feature {name!r}: dtype {dtype!r} is not in the list of allowed values: float32 (float), "
-        "int64 (int), string (bytes, str), or a narrower or wider integer, bool or float type",
-        feature=name,
+    narrower = ", or a narrower or wider integer, bool or float type"
+    raise _not_allowed(dtype, feature, narrower)
+
+
+def kind_of(dtype: Any, feature: str) -> str:
+    """Return "int64", "float32" or "bytes", the three that a record holds.
+
+    Raises:
+        SpecError: `dtype` is none of them; the error names the feature.
+    """
+    word = _feature_word(dtype)
+    if WIRE_TYPES.get(word) == word:
+        return word
+    raise _not_allowed(dtype, feature, "")
+
+
+def _feature_word(dtype: Any) -> str:
+    word = _word(dtype)
+    return "int64" if word == "int" else word
+
+
+def _not_allowed(dtype: Any, feature: str | None, others: str) -> SpecError:
+    prefix = "" if feature is None else f"feature {feature!r}: "
+    return SpecError(
+        f"{prefix}dtype {dtype!r} is not in the list of allowed values: float32 (float), "
+        f"int64 (int), string (bytes, str){others}",
+        feature=feature,
     )
+
+
+def type_name(dtype: Any, argument: str) -> str:
+    """Return one name for whatever way of saying so `dtype` is; byte strings are "bytes".
+
+    As in TensorFlow, float is float32, and int is nothing, because it could mean two types. Whether
+    there is a type of that name is not looked at.
+
+    Raises:
+        SpecError: It names no type; the error names the argument.
+    """
+    word = _word(dtype)
+    if word == "int" or not word.isidentifier():
+        raise SpecError(f"{argument} {dtype!r} is not the name of one type, such as 'int32'")
+    return word
 
 
 def _word(dtype: Any) -> str:
     """Return the name of a dtype: Python's type, TensorFlow's or NumPy's object, or a name."""
-    if isinstance(dtype, str):
-        return dtype
+    if isinstance(dtype, str) and not _NUMPY_CODE.fullmatch(dtype):
+        return _SYNONYMS.get(dtype, dtype)
     # A NumPy dtype equals Python's type but has another name: np.dtype("int64") == int.
     if isinstance(dtype, type) and dtype in {int, float, bool, bytes, str}:
-        return dtype.__name__
-    named = getattr(dtype, "name", None)  # tf.DType and np.dtype
+        return _SYNONYMS.get(dtype.__name__, dtype.__name__)
+    named = getattr(dtype, "name", None)  # tf.DType
     if isinstance(named, str) and not isinstance(dtype, np.dtype):
-        return named
-    if dtype is None:
-        return ""
+        return _SYNONYMS.get(named, named)
     try:
-        resolved = np.dtype(dtype)
+        resolved = None if dtype is None else np.dtype(dtype)
     except (TypeError, ValueError):
+        resolved = None
+    if resolved is None:
         return ""
     return "bytes" if resolved.kind in "SUOT" else resolved.name
 
 
-def numpy_dtype(word: str) -> np.dtype[Any]:
-    """Return NumPy's dtype of numbers of a type in WIRE_TYPES; for bfloat16, that of ml_dtypes.
+def numpy_dtype(name: str) -> np.dtype[Any]:
+    """Return NumPy's dtype of numbers of a type.
 
     Raises:
-        ModuleNotFoundError: ml_dtypes, which bfloat16 needs, is not installed.
+        ModuleNotFoundError: It is a type of ml_dtypes, which is not installed.
+        SpecError: There is no such type.
     """
-    if word == "bfloat16":
-        return integration("ml_dtypes").BFLOAT16  # type: ignore[no-any-return]
-    return np.dtype(word)
-
-
-def kind_of(dtype: Any, name: str) -> str:
-    """Return "int64", "float32" or "bytes", the three that a record holds.
-
-    Raises:
-        SpecError: `dtype` is none of them; the error names the feature `name`.
-    """
-    word = _word(dtype)
-    word = _SHORT_NAMES.get(word, word)
-    if WIRE_TYPES.get(word) == word:
-        return word
-    raise SpecError(
-        f"feature {name!r}: dtype {dtype!r} is not in the list of allowed values: "
-        "float32 (float), int64 (int), string (bytes, str)",
-        feature=name,
-    )
+    if name in FLOATS_OF_ML_DTYPES or name in _SUB_BYTE:
+        return integration("ml_dtypes").small_dtype(name)  # type: ignore[no-any-return]
+    try:
+        return np.dtype(_QUANTISED.get(name, name))
+    except TypeError:
+        raise SpecError(f"there is no type {name!r}") from None
 
 
 def fits(values: Sequence[Any], word: str) -> bool:

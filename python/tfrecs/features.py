@@ -215,8 +215,8 @@ class RaggedFeature(_RaggedFields):
     ) -> Self:
         """Check the arguments as TensorFlow does, when the feature is made."""
         _check_value_key(value_key)
-        dtype_name(dtype, value_key or "")
-        if dtype_name(row_splits_dtype, value_key or "") not in {"int32", "int64"}:
+        dtype_name(dtype, value_key)
+        if dtype_name(row_splits_dtype, value_key) not in {"int32", "int64"}:
             raise SpecError(f"row_splits_dtype must be int32 or int64, got {row_splits_dtype!r}")
         if not isinstance(partitions, list | tuple):
             raise SpecError(f"partitions must be a list or tuple, got {partitions!r}")

@@ -18,7 +18,7 @@ from tfrecs.byte_values import (
     byte_values,
     lengths_of,
 )
-from tfrecs.element_types import FLOATS_OF_ML_DTYPES, numpy_dtype, type_name
+from tfrecs.dtypes import FLOATS_OF_ML_DTYPES, numpy_dtype, type_name
 from tfrecs.errors import ParseError, SpecError
 
 _NUMBERS = FLOATS_OF_ML_DTYPES | {
@@ -128,6 +128,8 @@ def _checked_length(length: Any, dtype: np.dtype[Any]) -> int | None:
         raise SpecError(f"fixed_length must be an int, not {type(length).__name__}")
     if length <= 0:
         raise SpecError(f"fixed_length ({length}) must be greater than zero")
+    if length > np.iinfo(np.int64).max:
+        raise SpecError(f"fixed_length ({length}) is too large")
     if length % dtype.itemsize:
         raise SpecError(
             f"fixed_length ({length}) must be a multiple of the size of out_type ({dtype.itemsize})"

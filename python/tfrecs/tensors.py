@@ -9,7 +9,7 @@ import numpy.typing as npt
 from tfrecs import _core
 from tfrecs.arrays import BytesArray, RaggedTensor, SparseTensor
 from tfrecs.byte_values import ByteValues, array_over, as_records, byte_values
-from tfrecs.element_types import numpy_dtype, type_name
+from tfrecs.dtypes import numpy_dtype, type_name
 from tfrecs.errors import ParseError, SpecError
 
 _MAX_BYTES = 2**31 - 1  # of a protobuf message
@@ -117,6 +117,12 @@ def _of_python(values: Any) -> npt.NDArray[Any]:
         array = np.asarray(values)
     except (ValueError, OverflowError) as error:
         raise SpecError(f"these nested lists are no array: {error}") from None
+    if array.dtype.kind == "O" and not all(isinstance(item, bytes | str) for item in array.flat):
+        kinds = sorted({type(item).__name__ for item in array.flat})
+        raise SpecError(
+            f"tensor is made of {' and '.join(kinds)}: it can hold numbers of at most 64 bits, or "
+            "strings"
+        )
     if array.dtype.kind in "OSU":
         return np.asarray(values, np.object_)  # NumPy's own strings lose trailing zeros
     if array.dtype.kind == "f":

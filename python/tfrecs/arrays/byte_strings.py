@@ -98,10 +98,10 @@ class BytesArray:
     def __getitem__(self, index: Any) -> Any:
         """Return the value (bytes), or the part of the array, at `index`."""
         if isinstance(index, int | np.integer) and self.ndim == 1 and not isinstance(index, bool):
-            place = range(self.shape[0])[index]
+            place = row_place(index, self.shape[0])
             return self.data[self.offsets[place] : self.offsets[place + 1]].tobytes()
         if isinstance(index, int | np.integer) and self.ndim > 1 and not isinstance(index, bool):
-            place = range(self.shape[0])[index]
+            place = row_place(index, self.shape[0])
             return self._rows(place, place + 1).reshape(self.shape[1:])
         if isinstance(index, slice) and self.ndim >= 1:
             start, stop, step = index.indices(self.shape[0])
@@ -205,6 +205,13 @@ class BytesArray:
         return columns.column_to_arrow(index)
 
 
+def row_place(index: int | np.integer[Any], rows: int) -> int:
+    """Return where row `index` is, which may count from the end."""
+    if not -rows <= index < rows:
+        raise IndexError(f"index {index} is out of bounds for {rows} rows")
+    return int(index) % rows
+
+
 def _encoded(value: Any) -> bytes:
     if isinstance(value, str):
         return value.encode()
@@ -214,3 +221,11 @@ def _encoded(value: Any) -> bytes:
 
 
 Values: TypeAlias = npt.NDArray[Any] | BytesArray
+
+
+def values_of(values: Any) -> Values:
+    """Return values as they are, or a list of them as an array."""
+    if isinstance(values, BytesArray | np.ndarray):
+        return values
+    array = np.asarray(values)
+    return BytesArray.from_values(values) if array.dtype.kind in "SU" and array.ndim else array

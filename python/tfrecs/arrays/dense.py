@@ -1,5 +1,6 @@
 """Values put in their places in a dense array."""
 
+import math
 from typing import Any, overload
 
 import numpy as np
@@ -76,6 +77,18 @@ def row_major_places(indices: IntArray, shape: tuple[int, ...]) -> IntArray:
         raise SpecError(f"index {first} lies outside of dense_shape {list(shape)}")
     strides = np.cumprod(np.append(dims[1:], 1)[::-1])[::-1]
     return indices @ strides
+
+
+def checked_size(shape: tuple[int, ...]) -> int:
+    """Return the number of elements of an array of `shape`.
+
+    Raises:
+        SpecError: No memory could hold them.
+    """
+    size = math.prod(shape)
+    if size > np.iinfo(np.int64).max:
+        raise SpecError(f"an array of shape {list(shape)} is too large")
+    return size
 
 
 def checked_shape(dense_shape: Any) -> tuple[int, ...]:

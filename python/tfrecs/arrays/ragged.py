@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tfrecs import _core
-from tfrecs.arrays.byte_strings import BytesArray, IntArray, Values
-from tfrecs.arrays.dense import row_major_places, scattered
+from tfrecs.arrays.byte_strings import BytesArray, IntArray, Values, row_place, values_of
+from tfrecs.arrays.dense import checked_size, row_major_places, scattered
 from tfrecs.arrays.pieces import pieces_of_rows
 from tfrecs.arrays.sparse import SparseTensor
 from tfrecs.errors import SpecError
@@ -45,16 +45,16 @@ class RaggedTensor:
 
     def __init__(
         self,
-        values: "Values | RaggedTensor",
-        row_splits: SplitsArray,
+        values: "Values | Sequence[Any] | RaggedTensor",
+        row_splits: SplitsArray | Sequence[int],
         missing: npt.NDArray[np.bool_] | None = None,
         *,
         _source: tuple[_core.Columns, int] | None = None,
     ) -> None:
-        """Keep the parts."""
-        if not isinstance(values, RaggedTensor) and values.ndim == 0:
+        """Keep the parts; lists become arrays."""
+        self.values = values if isinstance(values, RaggedTensor) else values_of(values)
+        if not isinstance(self.values, RaggedTensor) and self.values.ndim == 0:
             raise SpecError("the values of a RaggedTensor have at least one dimension")
-        self.values = values
         splits: Any = np.asarray(row_splits)
         if splits.ndim != 1 or not len(splits):
             raise SpecError("row_splits have one dimension and at least one element, 0")
@@ -81,9 +81,15 @@ class RaggedTensor:
     def from_row_lengths(
         cls, values: "Values | RaggedTensor", lengths: Sequence[int | None]
     ) -> "RaggedTensor":
-        """Make one of the values of all rows and the length of each; None is a missing row."""
+        """Make one of the values of all rows and the length of each; None is a missing row.
+
+        Raises:
+            SpecError: The lengths do not add up to the number of values, or one is negative.
+        """
         splits = np.zeros(len(lengths) + 1, np.int64)
         np.cumsum([length or 0 for length in lengths], out=splits[1:])
+        if splits[-1] != len(values) or (np.diff(splits) < 0).any():
+            raise SpecError(f"these lengths of rows do not divide {len(values)} values")
         missing = np.array([length is None for length in lengths], np.bool_)
         return cls(values, splits, missing if missing.any() else None)
 
@@ -134,7 +140,7 @@ class RaggedTensor:
         """Iterate over the rows."""
         return (self[index] for index in range(len(self)))
 
-    def __getitem__(self, index: int | slice) -> Any:
+    def __getitem__(self, index: int | np.integer[Any] | slice) -> Any:
         """Return row `index` (None if it is missing), or the rows of a slice with step 1."""
         if isinstance(index, slice):
             start, stop, step = index.indices(len(self))
@@ -142,7 +148,9 @@ class RaggedTensor:
                 raise SpecError("a RaggedTensor is sliced with step 1")
             missing = None if self.missing is None else self.missing[start:stop]
             return RaggedTensor(self.values, self.row_splits[start : max(start, stop) + 1], missing)
-        place = range(len(self))[index]
+        if not isinstance(index, int | np.integer):
+            raise TypeError(f"a RaggedTensor is indexed by an int or a slice, not {index!r}")
+        place = row_place(index, len(self))
         if self.missing is not None and self.missing[place]:
             return None
         start, stop = self.row_splits[place : place + 2].clip(0).tolist()
@@ -154,18 +162,13 @@ class RaggedTensor:
 
     def tolist(self) -> list[Any]:
         """Return nested lists; None for a missing row."""
-        start, stop = self._bounds()
+        start, stop = _bounds(self)
         flat = self.values[start:stop].tolist()
         splits = np.maximum(self.row_splits - start, 0).tolist()
         rows = [flat[begin:end] for begin, end in pairwise(splits)]
         for place in [] if self.missing is None else np.flatnonzero(self.missing).tolist():
             rows[place] = None
         return rows
-
-    def _bounds(self) -> tuple[int, int]:
-        """Where the values of these rows begin and end; whatever the splits, a range."""
-        start = max(int(self.row_splits.min()), 0)
-        return start, max(int(self.row_splits.max()), start)
 
     def _whole(self) -> tuple[list[IntArray], Values]:
         """Return the row splits of every level, beginning at 0, and the values they divide.
@@ -211,8 +214,7 @@ class RaggedTensor:
         nested, values = self._whole()
         shape = (len(self), *(_longest(splits) for splits in nested))
         places = row_major_places(_coordinates(nested), shape)
-        size = int(np.prod(shape, dtype=np.int64))
-        dense = scattered(values, places, size, default)
+        dense = scattered(values, places, checked_size(shape), default)
         return np.asarray(dense.reshape((*shape, *values.shape[1:])))
 
     def to_torch(self) -> Any:
@@ -225,10 +227,13 @@ class RaggedTensor:
         return integration("torch").nested_tensor(self)
 
     def __repr__(self) -> str:
-        """Show the number of rows and values and their type."""
-        flat = self.flat_values
-        kind = "bytes" if isinstance(flat, BytesArray) else str(flat.dtype)
-        return f"RaggedTensor({len(self)} rows, {int(np.sum(self.row_lengths()))} values of {kind})"
+        """Show the number of values, their type and the shape."""
+        values: Values | RaggedTensor = self
+        while isinstance(values, RaggedTensor):
+            start, stop = _bounds(values)
+            values = values.values[start:stop]
+        kind = "bytes" if isinstance(values, BytesArray) else str(values.dtype)
+        return f"RaggedTensor({values.size} values of {kind}, shape={self.shape})"
 
     def _column(self) -> tuple[_core.Columns, int]:
         if self._source is not None:
@@ -240,6 +245,12 @@ class RaggedTensor:
         """Hand the rows over by Arrow's PyCapsule interface, as large_list with nulls."""
         columns, index = self._column()
         return columns.column_to_arrow(index)
+
+
+def _bounds(rows: RaggedTensor) -> tuple[int, int]:
+    """Where the values of these rows begin and end; whatever the splits, a range."""
+    start = max(int(rows.row_splits.min()), 0)
+    return start, max(int(rows.row_splits.max()), start)
 
 
 def _longest(splits: IntArray) -> int:

@@ -1,15 +1,16 @@
 """A tensor of few values."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from tfrecs import _core
-from tfrecs.arrays.byte_strings import BytesArray, IntArray, Values
-from tfrecs.arrays.dense import checked_shape, row_major_places, scattered
+from tfrecs.arrays.byte_strings import BytesArray, IntArray, Values, values_of
+from tfrecs.arrays.dense import checked_shape, checked_size, row_major_places, scattered
 from tfrecs.arrays.pieces import Pieces, pieces_of_rows
+from tfrecs.errors import SpecError
 from tfrecs.leaves import integration
 
 
@@ -33,11 +34,20 @@ class SparseTensor:
 
     __slots__ = ("dense_shape", "indices", "values")
 
-    def __init__(self, indices: IntArray, values: Values, dense_shape: IntArray) -> None:
-        """Keep the three parts."""
-        self.indices = indices
-        self.values = values
-        self.dense_shape = dense_shape
+    def __init__(
+        self, indices: npt.ArrayLike, values: Values | Sequence[Any], dense_shape: npt.ArrayLike
+    ) -> None:
+        """Keep the three parts; lists become arrays."""
+        self.indices: IntArray = np.asarray(indices, np.int64)
+        self.values = values_of(values)
+        self.dense_shape: IntArray = np.asarray(dense_shape, np.int64)
+        wanted = (len(self.values), *self.dense_shape.shape)
+        if self.values.ndim != 1 or self.indices.shape != wanted:
+            raise SpecError(
+                f"indices of shape {self.indices.shape}, values of shape {self.values.shape} and "
+                f"a dense_shape of shape {self.dense_shape.shape} are no sparse tensor: they are "
+                "(N, D), (N,) and (D,)"
+            )
 
     def __iter__(self) -> Iterator[Any]:
         """Iterate over the three parts, so that they can be unpacked."""
@@ -52,11 +62,11 @@ class SparseTensor:
         """Return an array with `default` (0 or b"") where there is no value.
 
         Raises:
-            SpecError: An index lies outside of `dense_shape`.
+            SpecError: An index lies outside of `dense_shape`, or that is too large.
         """
         shape = checked_shape(self.dense_shape)
+        size = checked_size(shape)
         places = row_major_places(self.indices, shape)
-        size = int(np.prod(shape, dtype=np.int64))
         return np.asarray(scattered(self.values, places, size, default).reshape(shape))
 
     def tolist(self) -> list[Any]:

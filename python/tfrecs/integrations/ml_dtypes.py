@@ -12,8 +12,6 @@ except ModuleNotFoundError as error:
         name=error.name,
     ) from error
 
-BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
-
 
 def small_dtype(name: str) -> np.dtype[Any]:
     """Return the NumPy dtype of a type of ml_dtypes.

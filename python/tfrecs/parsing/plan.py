@@ -232,8 +232,7 @@ def _sparse(plan: Plan, name: str, feature: SparseFeature) -> Indexed:
 
 
 def _index_keys(name: str, feature: SparseFeature) -> tuple[tuple[str, ...], tuple[int, ...]]:
-    keys: Any = feature.index_key
-    size: Any = feature.size
+    keys, size = (_unpacked(value) for value in (feature.index_key, feature.size))
     if not keys:
         raise SpecError(f"Missing index_key for SparseFeature {name!r}: {feature}.", feature=name)
     keys, size = ([keys], [size]) if isinstance(keys, str) else (keys, size)
@@ -252,6 +251,10 @@ def _index_keys(name: str, feature: SparseFeature) -> tuple[tuple[str, ...], tup
             feature=name,
         )
     return tuple(keys), tuple(int(dim) for dim in size)
+
+
+def _unpacked(value: Any) -> Any:
+    return value.tolist() if isinstance(value, np.ndarray) else value
 
 
 def _ragged(plan: Plan, name: str, feature: RaggedFeature) -> Divided:

@@ -1,8 +1,8 @@
 """Serialized records in every form that they are handed in, and errors that name one of them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -62,10 +62,14 @@ def single_source(serialized: Serialized, name: Sequence[str] | str | None) -> S
     return source
 
 
-def _checked_names(names: Sequence[str] | str | None, records: int | None) -> list[str] | None:
+def _checked_names(names: Any, records: int | None) -> list[str] | None:
     """Names are as many as records (one str, if that is a scalar); an empty list is none."""
-    is_one = isinstance(names, str)
-    if names is None or (not is_one and len(names) == 0):
+    names = names.tolist() if isinstance(names, BytesArray | np.ndarray) else names
+    is_one = isinstance(names, str | bytes)
+    if not is_one and not isinstance(names, Sequence | None):
+        text = "names of records are str, or a sequence of str"
+        raise SpecError(f"{text}, not {type(names).__name__}")
+    if names is None or (len(names) == 0 and not is_one):
         return None
     if is_one != (records is None) or (records is not None and len(names) != records):
         shape = "" if is_one else str(len(names))
@@ -73,14 +77,19 @@ def _checked_names(names: Sequence[str] | str | None, records: int | None) -> li
             "Expected names have the same shape as serialized: "
             f"name.shape=[{shape}], serialized.shape=[{'' if records is None else records}]"
         )
-    return [str(name) for name in ([names] if is_one else names)]
+    return [_text(name) for name in ([names] if is_one else names)]
+
+
+def _text(name: Any) -> str:
+    return name.decode(errors="replace") if isinstance(name, bytes) else str(name)
 
 
 def _records(serialized: Serialized) -> bytes | _core.Records | list[bytes]:
     """The records as the native decoder takes them; bytes for a scalar."""
     if isinstance(serialized, bytes | _core.Records):
         return serialized
-    if isinstance(serialized, str | bytearray | memoryview | Mapping):
+    wrong = isinstance(serialized, str | bytearray | memoryview | Mapping)
+    if wrong or not isinstance(serialized, Iterable):
         raise SpecError(
             f"serialized is bytes or a sequence of bytes, not {type(serialized).__name__}"
         )
@@ -90,5 +99,13 @@ def _records(serialized: Serialized) -> bytes | _core.Records | list[bytes]:
             raise SpecError(f"Expected serialized to be a scalar or vector, got shape: [{shape}]")
         if isinstance(serialized, BytesArray) and serialized.ndim == 1:
             return serialized.to_records()
+        if serialized.ndim == 0:
+            return _scalar(serialized.item())
         return serialized.tolist()  # type: ignore[no-any-return]
     return list(serialized)
+
+
+def _scalar(record: Any) -> bytes:
+    if not isinstance(record, bytes):
+        raise SpecError(f"serialized is bytes, not {type(record).__name__}")
+    return record
