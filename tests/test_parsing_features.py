@@ -88,6 +88,20 @@ def test_ragged_features_are_checked_when_made(arguments: dict[str, Any], match:
         RaggedFeature(**{"dtype": "int64", **arguments})
 
 
+def test_reasons_leave_the_feature_s_name_to_the_text() -> None:
+    """As those of errors from the native side do."""
+    values: list[Any] = [object(), [object()], [1, "a"]]
+    for value in values:
+        with pytest.raises(SpecError) as caught:
+            tfrecs.encode_example({"n": value})
+        assert caught.value.feature == "n"
+        assert not caught.value.reason.startswith("feature")
+        assert str(caught.value).startswith("feature")
+    with pytest.raises(SpecError) as caught:
+        tfrecs.parse_example([RECORD], {"n": FixedLenFeature("2", "int64")})  # type: ignore[arg-type]
+    assert (caught.value.feature, caught.value.reason) == ("n", "shape '2' is no list of integers")
+
+
 def test_a_wrong_type_of_no_name_in_particular() -> None:
     with pytest.raises(SpecError, match=r"^dtype 'bogus' is not in the list") as caught:
         RaggedFeature("bogus")

@@ -5,7 +5,7 @@ features in records: rows (encode_example, decode_example), columns (encode_batc
 TensorFlow's parsing contract (parse_example) and protobuf messages (Example and the other eight).
 Records of other messages: lists of examples (parse_example_list), tensorboard's events
 (read_events), and any protobuf message (decode_proto).
-Every exception is an Error.
+Every exception is an Error, but for the TypeError and IndexError of Python's own protocols.
 """
 
 from importlib import import_module

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from tfrecs import _core
 from tfrecs.arrays import BytesArray, Pieces, RaggedTensor, Values, ragged_pieces
 from tfrecs.batch import Batch
-from tfrecs.errors import SpecError
+from tfrecs.errors import SpecError, feature_error
 from tfrecs.features import checked_name
 
 # Python's and NumPy's scalars by the list of a feature that holds them.
@@ -63,8 +63,7 @@ def pieces_of(name: str, column: Any) -> tuple[Pieces, int]:
     if hasattr(column, "__array__") and not isinstance(column, np.generic):
         return pieces_of(name, np.asarray(column))
     if isinstance(column, str | bytes | np.generic) or not isinstance(column, Iterable):
-        text = f"feature {name!r}: a scalar ({type(column).__name__}) is no column"
-        raise SpecError(text, feature=name)
+        raise feature_error(name, f"a scalar ({type(column).__name__}) is no column")
     return pieces_of(name, column_of_rows(name, list(column)))
 
 
@@ -75,10 +74,10 @@ PiecesOf: TypeAlias = Callable[[str, Any], tuple[Pieces, int]]
 def _flat_rows(name: str, rows: RaggedTensor) -> RaggedTensor:
     """Make the elements of each row, which may be arrays, one flat list."""
     if isinstance(rows.values, RaggedTensor):
-        raise SpecError(
-            f"feature {name!r}: its rows are made of rows, and a feature is one flat list: encode "
+        raise feature_error(
+            name,
+            "its rows are made of rows, and a feature is one flat list: encode "
             "flat_values, and the row_lengths() of each level as a feature of its own",
-            feature=name,
         )
     each = math.prod(rows.values.shape[1:])
     return RaggedTensor(native_values(name, rows.values), rows.row_splits * each, rows.missing)
@@ -87,7 +86,7 @@ def _flat_rows(name: str, rows: RaggedTensor) -> RaggedTensor:
 def array_pieces(name: str, array: Values) -> tuple[Pieces, int]:
     """Return an array with a row along its first axis, and its number of rows."""
     if array.ndim == 0:
-        raise SpecError(f"feature {name!r}: a scalar is no column", feature=name)
+        raise feature_error(name, "a scalar is no column")
     rows, shape = array.shape[0], [int(size) for size in array.shape[1:]]
     if isinstance(array, BytesArray):
         offsets = np.ascontiguousarray(array.offsets)
@@ -107,7 +106,7 @@ def _missing_rows(name: str, array: npt.NDArray[Any]) -> npt.NDArray[np.uint8] |
     if not isinstance(array, np.ma.MaskedArray) or not np.ma.is_masked(array):
         return None
     if array.ndim > 1:
-        raise SpecError(f"feature {name!r}: a value inside a row is masked", feature=name)
+        raise feature_error(name, "a value inside a row is masked")
     return np.ma.getmaskarray(array).astype(np.uint8)
 
 
@@ -132,10 +131,10 @@ def _row(name: str, row: Any) -> list[Any]:
         return list(row.ravel().tolist())
     values = list(row) if isinstance(row, list | tuple) else [row]
     if any(isinstance(value, list | tuple | np.ndarray) for value in values):
-        raise SpecError(
-            f"feature {name!r}: a list inside a list; a row is one flat list, or an array of any "
+        raise feature_error(
+            name,
+            "a list inside a list; a row is one flat list, or an array of any "
             "shape, which is flattened",
-            feature=name,
         )
     return values
 
@@ -144,10 +143,10 @@ def _of_scalars(name: str, values: Sequence[Any]) -> Values:
     """Make an array of scalars of one kind."""
     kinds = {_kind(name, kind) for kind in set(map(type, values))}
     if len(kinds) > 1:
-        raise SpecError(
-            f"feature {name!r}: its values are {' and '.join(sorted(kinds))}; a feature holds one "
+        raise feature_error(
+            name,
+            f"its values are {' and '.join(sorted(kinds))}; a feature holds one "
             "kind: convert them to one",
-            feature=name,
         )
     if kinds == {"bytes or str"}:
         return _bytes_array(name, values)
@@ -156,17 +155,17 @@ def _of_scalars(name: str, values: Sequence[Any]) -> Values:
     try:
         return np.array([int(value) for value in values], np.int64)
     except OverflowError:
-        raise SpecError(f"feature {name!r}: a value does not fit int64", feature=name) from None
+        raise feature_error(name, "a value does not fit int64") from None
 
 
 def _kind(name: str, found: type) -> str:
     for kind, types in _KINDS.items():
         if issubclass(found, types):
             return kind
-    raise SpecError(
-        f"feature {name!r}: it holds a {found.__name__}; a feature holds int, float, bool, str or "
+    raise feature_error(
+        name,
+        f"it holds a {found.__name__}; a feature holds int, float, bool, str or "
         "bytes, and only a whole row can be None",
-        feature=name,
     )
 
 
@@ -174,7 +173,7 @@ def _bytes_array(name: str, values: Iterable[Any]) -> BytesArray:
     try:
         return BytesArray.from_values(values)
     except UnicodeEncodeError as error:
-        raise SpecError(f"feature {name!r}: {error}", feature=name) from None
+        raise feature_error(name, f"{error}") from None
 
 
 def native_values(name: str, values: Values) -> Values:
@@ -195,17 +194,17 @@ def to_native(name: str, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
         return values.astype(np.int64, copy=False)
     if kind == "u":
         if values.size and values.max() > np.iinfo(np.int64).max:
-            raise SpecError(f"feature {name!r}: {values.max()} does not fit int64", feature=name)
+            raise feature_error(name, f"{values.max()} does not fit int64")
         return values.astype(np.int64)
     # bfloat16 and other small floats of ml_dtypes have kind "V" or "f" and cast like floats.
     if kind == "f" or (kind == "V" and "float" in values.dtype.name):
         with np.errstate(over="ignore"):
             narrow = values.astype(np.float32, copy=False)
         if narrow is not values and (np.isinf(narrow) & np.isfinite(values)).any():
-            raise SpecError(f"feature {name!r}: a value does not fit float32", feature=name)
+            raise feature_error(name, "a value does not fit float32")
         return narrow
-    raise SpecError(
-        f"feature {name!r}: an array of {values.dtype} cannot be a feature: convert it to an "
+    raise feature_error(
+        name,
+        f"an array of {values.dtype} cannot be a feature: convert it to an "
         "integer, a float or a string type",
-        feature=name,
     )

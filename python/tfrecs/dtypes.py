@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tfrecs.errors import SpecError
+from tfrecs.errors import SpecError, feature_error
 from tfrecs.leaves import integration
 
 # What a value is on the wire, by the type that is asked for.
@@ -82,12 +82,11 @@ def _feature_word(dtype: Any) -> str:
 
 
 def _not_allowed(dtype: Any, feature: str | None, others: str) -> SpecError:
-    prefix = "" if feature is None else f"feature {feature!r}: "
-    return SpecError(
-        f"{prefix}dtype {dtype!r} is not in the list of allowed values: float32 (float), "
-        f"int64 (int), string (bytes, str){others}",
-        feature=feature,
+    reason = (
+        f"dtype {dtype!r} is not in the list of allowed values: float32 (float), int64 (int), "
+        f"string (bytes, str){others}"
     )
+    return SpecError(reason) if feature is None else feature_error(feature, reason)
 
 
 def type_name(dtype: Any, argument: str) -> str:

@@ -152,6 +152,11 @@ class SpecError(Error, ValueError):
     """
 
 
+def feature_error(name: str, reason: str) -> SpecError:
+    """Return an error of what is asked of, or given for, the feature `name`."""
+    return SpecError(f"feature {name!r}: {reason}", feature=name, reason=reason)
+
+
 class StateError(Error, ValueError):
     """The object cannot do this in the state it is in.
 

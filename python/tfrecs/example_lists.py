@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from tfrecs import _core
 from tfrecs.arrays import BytesArray, IntArray, RaggedTensor, SparseTensor, Values
-from tfrecs.errors import SpecError
+from tfrecs.errors import SpecError, feature_error
 from tfrecs.examples import encode_example
 from tfrecs.features import Feature, Features
 from tfrecs.parsing import Parsed, Serialized, parse_example, source_of
@@ -134,10 +134,10 @@ def _listed(
     if list_size is None:
         return RaggedTensor(column, row_splits)
     if isinstance(column, RaggedTensor):
-        raise SpecError(
-            f"feature {name!r}: ragged rows cannot be padded to list_size={list_size}; ask for it "
+        raise feature_error(
+            name,
+            f"ragged rows cannot be padded to list_size={list_size}; ask for it "
             "in a call without list_size",
-            feature=name,
         )
     return _padded(column, row_splits, list_size, getattr(feature, "default_value", None))
 

@@ -10,7 +10,7 @@ from tfrecs import _core
 from tfrecs.arrays import BytesArray
 from tfrecs.batch import Batch
 from tfrecs.columns import pieces_of, table_of, to_native
-from tfrecs.errors import SpecError
+from tfrecs.errors import feature_error
 from tfrecs.features import Features
 from tfrecs.parsing.plan import plan_examples, require_columns
 
@@ -171,21 +171,21 @@ def _plain(name: str, value: Any) -> Any:
     if isinstance(value, BytesArray):
         value = np.asarray(value)
     if not hasattr(value, "__array__"):
-        raise SpecError(
-            f"feature {name!r}: a {type(value).__name__} cannot be a feature: give an int, float, "
+        raise feature_error(
+            name,
+            f"a {type(value).__name__} cannot be a feature: give an int, float, "
             "bool, str, bytes, a list or a 1-D array of them, or None",
-            feature=name,
         )
     return _plain_array(name, np.asarray(value))
 
 
 def _plain_array(name: str, array: npt.NDArray[Any]) -> Any:
     if array.ndim > 1:
-        raise SpecError(
-            f"feature {name!r}: an array of shape {array.shape} is ambiguous: store array.ravel() "
+        raise feature_error(
+            name,
+            f"an array of shape {array.shape} is ambiguous: store array.ravel() "
             f"(a flat list of {array.size} values) or array.tobytes() (one byte string), and its "
             "shape in a feature of its own",
-            feature=name,
         )
     if array.dtype.kind in "OSTU":
         return [_plain_item(name, item) for item in array.reshape(-1).tolist()]
@@ -204,8 +204,6 @@ def _plain_item(name: str, item: Any) -> Any:
         return item
     if isinstance(item, bytearray | memoryview):
         return bytes(item)
-    raise SpecError(
-        f"feature {name!r}: a list holds a {type(item).__name__}; it can hold int, float, bool, "
-        "str or bytes",
-        feature=name,
+    raise feature_error(
+        name, f"a list holds a {type(item).__name__}; it can hold int, float, bool, str or bytes"
     )

@@ -17,7 +17,7 @@ from tfrecs.columns import (
     speaks_arrow,
     table_of,
 )
-from tfrecs.errors import SpecError
+from tfrecs.errors import SpecError, feature_error
 from tfrecs.features import Features
 from tfrecs.parsing.plan import plan_context, plan_lists, require_columns
 
@@ -133,19 +133,18 @@ def steps_pieces(name: str, column: Any) -> tuple[Pieces, int]:
 
 
 def _no_steps(name: str, column: Any) -> SpecError:
-    return SpecError(
-        f"feature {name!r}: a {type(column).__name__} has no steps: a feature list is, for each "
+    return feature_error(
+        name,
+        f"a {type(column).__name__} has no steps: a feature list is, for each "
         "record, a list of steps, each of them a value or a list of values",
-        feature=name,
     )
 
 
 def _steps_of_ragged(name: str, rows: RaggedTensor) -> RaggedTensor:
     """Make each step a value, an array, or a flat list."""
     if rows.ragged_rank > _STEPS:
-        raise SpecError(
-            f"feature {name!r}: its steps are made of rows of rows, and each step is one flat list",
-            feature=name,
+        raise feature_error(
+            name, "its steps are made of rows of rows, and each step is one flat list"
         )
     flat, splits = rows.flat_values, rows.nested_row_splits
     shape = flat.shape[1:]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tfrecs.dtypes import WIRE_TYPES, fits
-from tfrecs.errors import SpecError
+from tfrecs.errors import SpecError, feature_error
 from tfrecs.features import is_encodable
 
 _MAX_DIM = 2**31 - 1  # of an Arrow fixed-size list
@@ -30,11 +30,11 @@ def checked_shape(shape: Any, name: str) -> list[int]:
             feature=name,
         )
     if not all(isinstance(dim, int | np.integer) and not isinstance(dim, bool) for dim in dims):
-        raise SpecError(f"feature {name!r}: shape {shape!r} is no list of integers", feature=name)
+        raise feature_error(name, f"shape {shape!r} is no list of integers")
     if any(dim < 0 for dim in dims):
-        raise SpecError(f"feature {name!r}: Dimension {min(dims)} must be >= 0", feature=name)
+        raise feature_error(name, f"Dimension {min(dims)} must be >= 0")
     if max(dims, default=0) > _MAX_DIM or math.prod(map(int, dims)) > np.iinfo(np.int64).max:
-        raise SpecError(f"feature {name!r}: shape {shape!r} is too large", feature=name)
+        raise feature_error(name, f"shape {shape!r} is too large")
     return [int(dim) for dim in dims]
 
 
@@ -42,17 +42,15 @@ def checked_element_shape(shape: Any, name: str) -> list[int]:
     """Return the shape of a FixedLenSequenceFeature as a list."""
     dims = list(shape) if isinstance(shape, Iterable) else [shape]
     if shape is not None and any(dim is None for dim in dims):
-        raise SpecError(
-            f"feature {name!r}: the shape of a FixedLenSequenceFeature is that of one element, all "
+        raise feature_error(
+            name,
+            "the shape of a FixedLenSequenceFeature is that of one element, all "
             f"dimensions known, but it is {dims}; leave out the one that varies",
-            feature=name,
         )
     checked = checked_shape(shape, name)
     if 0 in checked:
-        raise SpecError(
-            f"feature {name!r}: elements of shape {checked} have no values, so that their number "
-            "is unknown",
-            feature=name,
+        raise feature_error(
+            name, f"elements of shape {checked} have no values, so that their number is unknown"
         )
     return checked
 
@@ -64,10 +62,10 @@ def checked_default(default: Any, dtype: str, shape: list[int], name: str) -> An
     values = _checked_values(default, dtype, name)
     wanted = math.prod(shape)
     if len(values) != wanted:
-        raise SpecError(
-            f"feature {name!r}: its default_value has {len(values)} values, but the requested "
+        raise feature_error(
+            name,
+            f"its default_value has {len(values)} values, but the requested "
             f"shape {shape} has {wanted} (there is no broadcasting)",
-            feature=name,
         )
     return values if wanted else None  # as in TensorFlow: a default of no values is none
 
@@ -78,10 +76,10 @@ def checked_padding(default: Any, dtype: str, name: str) -> Any:
         return None
     values = _checked_values(default, dtype, name)
     if len(values) != 1:
-        raise SpecError(
-            f"feature {name!r}: the default_value of a FixedLenSequenceFeature is one value to pad "
+        raise feature_error(
+            name,
+            f"the default_value of a FixedLenSequenceFeature is one value to pad "
             f"with, but it has {len(values)}",
-            feature=name,
         )
     return values[0]
 
@@ -92,12 +90,11 @@ def _checked_values(default: Any, dtype: str, name: str) -> Any:
     values = [_converted(value, kind, name) for value in _flat(default)]
     try:
         if not fits(values, dtype):
-            text = f"feature {name!r}: its default_value {default!r} does not fit {dtype}"
-            raise SpecError(text, feature=name)
+            raise feature_error(name, f"its default_value {default!r} does not fit {dtype}")
         with np.errstate(over="ignore"):  # as in TensorFlow, 1e300 becomes infinity
             return np.array(values, np.float32) if kind == "float32" else values
     except OverflowError as error:
-        raise SpecError(f"feature {name!r}: its default_value: {error}", feature=name) from None
+        raise feature_error(name, f"its default_value: {error}") from None
 
 
 def _flat(default: Any) -> list[Any]:
@@ -119,7 +116,6 @@ def _converted(value: Any, kind: str, name: str) -> Any:
         return value
     if kind == "int64" and is_int and -(2**63) <= int(value) < 2**63:
         return int(value)
-    raise SpecError(
-        f"feature {name!r}: its default_value {value!r} is no {kind.replace('bytes', 'string')}",
-        feature=name,
+    raise feature_error(
+        name, f"its default_value {value!r} is no {kind.replace('bytes', 'string')}"
     )

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tfrecs.dtypes import dtype_name
-from tfrecs.errors import SpecError
+from tfrecs.errors import SpecError, feature_error
 from tfrecs.features import (
     Features,
     FixedLenFeature,
@@ -147,10 +147,10 @@ def require_columns(plan: Plan) -> Plan:
         is_renamed = isinstance(part, Divided) and plan.columns[part.values][0] != name
         is_divided = isinstance(part, Divided) and part.partitions
         if isinstance(part, Indexed) or is_renamed or is_divided:
-            raise SpecError(
-                f"feature {name!r}: the columns of a batch are the records' own features, and this "
+            raise feature_error(
+                name,
+                "the columns of a batch are the records' own features, and this "
                 "one is put together from others: use parse_example or parse_sequence_example",
-                feature=name,
             )
     return plan
 
@@ -210,7 +210,7 @@ def _sequence(plan: Plan, name: str, feature: FixedLenSequenceFeature, *, in_lis
         raise SpecError(text, feature=name)
     if not in_lists and not feature.allow_missing:
         text = "Unsupported: FixedLenSequenceFeature requires allow_missing to be True."
-        raise SpecError(f"feature {name!r}: {text}", feature=name)
+        raise feature_error(name, f"{text}")
     allow_missing = bool(feature.allow_missing) if in_lists else None
     native = (name, dtype, "repeated", shape, allow_missing)
     return Padded(plan.column(_Claim("dense", dtype), native), padding)
@@ -237,18 +237,19 @@ def _index_keys(name: str, feature: SparseFeature) -> tuple[tuple[str, ...], tup
         raise SpecError(f"Missing index_key for SparseFeature {name!r}: {feature}.", feature=name)
     keys, size = ([keys], [size]) if isinstance(keys, str) else (keys, size)
     if not isinstance(size, Sequence):
-        text = f"feature {name!r}: for several index keys, size is a list of integers, not {size!r}"
-        raise SpecError(text, feature=name)
-    if not all(isinstance(dim, int | np.integer) for dim in size):
-        text = (
-            f"feature {name!r}: size {feature.size!r} is no integer (for one index_key) nor a list"
+        raise feature_error(
+            name, f"for several index keys, size is a list of integers, not {size!r}"
         )
-        raise SpecError(f"{text} of integers (for a list of them)", feature=name)
+    if not all(isinstance(dim, int | np.integer) for dim in size):
+        raise feature_error(
+            name,
+            f"size {feature.size!r} is no integer (for one index_key) nor a list of integers (for "
+            "a list of them)",
+        )
     if len(keys) != len(size):
-        raise SpecError(
-            f"feature {name!r}: index_key and size have to have equal lengths, they have "
-            f"{len(keys)} and {len(size)}",
-            feature=name,
+        raise feature_error(
+            name,
+            f"index_key and size have to have equal lengths, they have {len(keys)} and {len(size)}",
         )
     return tuple(keys), tuple(int(dim) for dim in size)
 
