@@ -244,6 +244,13 @@ def test_shapes_larger_than_any_memory() -> None:
         large.to_dense()
 
 
+def test_places_are_integers() -> None:
+    with pytest.raises(SpecError, match="indices are integers, not float64"):
+        SparseTensor([[0.5]], [7], [2])
+    with pytest.raises(SpecError, match="row_splits are integers, not float64"):
+        RaggedTensor([1], [0, 1.0])  # type: ignore[list-item]
+
+
 def test_parts_that_are_lists() -> None:
     assert SparseTensor([[0, 1]], [7], [1, 3]).tolist() == [[0, 7, 0]]
     assert SparseTensor([[1]], ["a"], [2]).tolist() == [b"", b"a"]

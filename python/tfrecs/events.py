@@ -161,6 +161,8 @@ def _decoder(tags: Names | None, plugins: Names | None) -> _core.EventDecoder:
 def _names(what: str, names: Names | None) -> list[str] | None:
     if names is None:
         return None
+    if not isinstance(names, Iterable):
+        raise SpecError(f"{what} are str, not {type(names).__name__}: {names!r}")
     found = [names] if isinstance(names, str) else list(names)
     for name in found:
         if not isinstance(name, str):

@@ -240,6 +240,8 @@ class _Step:
 
 
 def _given_fields(fields: str | Iterable[str]) -> list[str]:
+    if not isinstance(fields, Iterable):
+        raise SpecError(f"a field's name is str, not {type(fields).__name__}: {fields!r}")
     names = list(dict.fromkeys([fields] if isinstance(fields, str) else fields))
     for name in names:
         if not isinstance(name, str):

@@ -229,3 +229,16 @@ def values_of(values: Any) -> Values:
         return values
     array = np.asarray(values)
     return BytesArray.from_values(values) if array.dtype.kind in "SU" and array.ndim else array
+
+
+def integers_of(numbers: Any, what: str) -> npt.NDArray[Any]:
+    """Return indices, splits or a shape as an array of integers.
+
+    Raises:
+        SpecError: They are other numbers; the text says of `what`.
+    """
+    array = np.asarray(numbers)
+    if array.size and array.dtype.kind not in "iu":
+        raise SpecError(f"{what} are integers, not {array.dtype}")
+    is_narrow = array.dtype == np.int32
+    return array if is_narrow else array.astype(np.int64, copy=False)

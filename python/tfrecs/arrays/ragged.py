@@ -8,7 +8,14 @@ import numpy as np
 import numpy.typing as npt
 
 from tfrecs import _core
-from tfrecs.arrays.byte_strings import BytesArray, IntArray, Values, row_place, values_of
+from tfrecs.arrays.byte_strings import (
+    BytesArray,
+    IntArray,
+    Values,
+    integers_of,
+    row_place,
+    values_of,
+)
 from tfrecs.arrays.dense import checked_size, row_major_places, scattered
 from tfrecs.arrays.pieces import pieces_of_rows
 from tfrecs.arrays.sparse import SparseTensor
@@ -55,11 +62,10 @@ class RaggedTensor:
         self.values = values if isinstance(values, RaggedTensor) else values_of(values)
         if not isinstance(self.values, RaggedTensor) and self.values.ndim == 0:
             raise SpecError("the values of a RaggedTensor have at least one dimension")
-        splits: Any = np.asarray(row_splits)
+        splits: SplitsArray = integers_of(row_splits, "row_splits")
         if splits.ndim != 1 or not len(splits):
             raise SpecError("row_splits have one dimension and at least one element, 0")
-        is_narrow = splits.dtype == np.int32
-        self.row_splits: SplitsArray = splits if is_narrow else splits.astype(np.int64, copy=False)
+        self.row_splits = splits
         self.missing = missing
         self._source = _source
 

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tfrecs import _core
-from tfrecs.arrays.byte_strings import BytesArray, IntArray, Values, values_of
+from tfrecs.arrays.byte_strings import BytesArray, IntArray, Values, integers_of, values_of
 from tfrecs.arrays.dense import checked_shape, checked_size, row_major_places, scattered
 from tfrecs.arrays.pieces import Pieces, pieces_of_rows
 from tfrecs.errors import SpecError
@@ -38,9 +38,11 @@ class SparseTensor:
         self, indices: npt.ArrayLike, values: Values | Sequence[Any], dense_shape: npt.ArrayLike
     ) -> None:
         """Keep the three parts; lists become arrays."""
-        self.indices: IntArray = np.asarray(indices, np.int64)
+        self.indices: IntArray = integers_of(indices, "indices").astype(np.int64, copy=False)
         self.values = values_of(values)
-        self.dense_shape: IntArray = np.asarray(dense_shape, np.int64)
+        self.dense_shape: IntArray = integers_of(dense_shape, "dimensions").astype(
+            np.int64, copy=False
+        )
         wanted = (len(self.values), *self.dense_shape.shape)
         if self.values.ndim != 1 or self.indices.shape != wanted:
             raise SpecError(
