@@ -154,11 +154,15 @@ def test_whoever_reads_may_stop(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
 @pytest.mark.parametrize("options", [["count"], ["verify"], ["head"], ["head", "--json"]])
-def test_a_full_disk_is_an_error(options: list[str], good: Path) -> None:
+def test_a_full_disk_is_an_error(options: list[str], unbuffered: str, good: Path) -> None:
+    env = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+    command = [*MAIN, *options, str(good)]
     with Path("/dev/full").open("w") as full:
-        command = [*MAIN, *options, str(good)]
-        said = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+        said = subprocess.run(
+            command, stdout=full, stderr=subprocess.PIPE, text=True, check=False, env=env
+        )
     assert said.returncode == 1
     assert said.stderr.splitlines()[0] == "tfrecs: cannot print: No space left on device"
     assert "Traceback" not in said.stderr

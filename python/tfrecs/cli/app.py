@@ -71,13 +71,17 @@ def _exit_codes() -> Iterator[None]:
     except KeyboardInterrupt as error:
         complain("interrupted")
         raise typer.Exit(INTERRUPTED) from error
-    except (Error, OSError) as error:
-        complain(str(error) if isinstance(error, Error) else f"cannot print: {error.strerror}")
+    except Error as error:
+        complain(str(error))
+        raise typer.Exit(FAILED) from error
+    except OSError as error:
+        _close_stdout()
+        complain(f"cannot print: {error.strerror}")
         raise typer.Exit(FAILED) from error
 
 
 def _close_stdout() -> None:
-    """Throw away what is left to print: whoever read it, such as `head`, has gone."""
+    """Throw away what is left to print: whoever read it has gone, or there is no room for it."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
