@@ -38,6 +38,7 @@ WORDS: Mapping[str, tuple[str, ...]] = {
         "ConcatOp : Dimension",
         "do not form a valid",
         "are incompatible",
+        "Incompatible shapes",
         "Input to reshape",
         "must equal nvals",
         "not aligned",
