@@ -137,6 +137,14 @@ FOUND = {
         # A new name twice, the second time without a list; then the name once.
         "000a130a0a0a016112051a030a01010a050a016112007e7265637e0a0c0a0a0a016112051a030a0105"
     ],
+    "tensor_proto": [
+        # Two tensors of strings that repeat.
+        "00"
+        + "7e7265637e".join(
+            "12081202084212020803080712081202084212020803" + strings
+            for strings in ("42054203420163", "4203420163")
+        )
+    ],
 }
 
 
