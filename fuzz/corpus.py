@@ -83,12 +83,17 @@ TYPED = {
     23: (17, b"\xff" * 9 + b"\x01"),
 }
 
+# A dimension of 2**40.
+HUGE = b"\x12\x07\x08\x80\x80\x80\x80\x80\x20"
+
 
 def tensors() -> Iterator[bytes]:
     """Arrays as their memory, and values one by one, the last of which repeats."""
     for array in (np.arange(6), np.ones((2, 3), np.float32), np.zeros((0, 2)), np.array([1j])):
         yield tfrecs.serialize_tensor(array)
     yield tfrecs.serialize_tensor([[b"", b"x"], [b"yy", b"\xff"]])
+    for dims in (b"\x12\x00" + HUGE * 2, b"\x12\x02\x08\x01" * 254, b"\x12\x02\x08\x01" * 255):
+        yield b"\x08\x01\x12" + varint(len(dims)) + dims
     for number, (field, payload) in TYPED.items():
         dtype = bytes([0x08, number])
         values = varint(field << 3 | 2) + varint(len(payload)) + payload
