@@ -102,7 +102,7 @@ bench: .venv-bench/.done ## the five workloads beside TensorFlow, and the import
 fuzz: $(TARGET:%=fuzz-%) ## any bytes into the decoders, beside prost (TARGET= which, SECONDS= each, KEEP=1: more seeds)
 
 clean: ## remove all that make made
-	rm -rf $(VENV) .venv-oracle .venv-integrations .venv-bench target build $(NATIVE)
+	rm -rf $(VENV) .venv-oracle .venv-integrations .venv-bench target build fuzz/artifacts $(NATIVE)
 	rm -rf .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find python tests bench examples -name __pycache__ -prune -exec rm -rf {} +
 
