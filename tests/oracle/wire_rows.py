@@ -79,6 +79,11 @@ SAME = {
         "refused",
     ),
     "group that does not end": (tag(9, GROUP) + example(ONE), "refused"),
+    # Two halves of a message are broken, each by itself, though joined they would be whole.
+    "value in two halves": (
+        example(delimited(1, A + delimited(2, ints(1)[:-1]) + delimited(2, ints(1)[-1:]))),
+        "refused",
+    ),
 }
 DIFFERENT = {
     "list in two packed chunks": Row(
@@ -96,6 +101,9 @@ DIFFERENT = {
         example(entry(delimited(3, packed("int64", []) + packed("int64", [2])))), [2], []
     ),
     "list twice": Row(example(entry(ints(1) + ints(2))), [1, 2], [1]),
+    "list in two halves": Row(
+        example(entry(delimited(3, b"\x0a\x02\x01") + delimited(3, b"\x02"))), "refused", [1]
+    ),
     "oneof set twice": Row(example(entry(ints(1) + floats(2))), "refused", [1]),
     "oneof set twice, the wanted kind last": Row(
         example(entry(floats(2) + ints(1))), [1], "refused"
@@ -178,6 +186,14 @@ SEQUENCE_SAME: dict[str, tuple[bytes, Any]] = {
     "keys that are not UTF-8": (lists(entry(S1, b"\xff"), L1), [[1]]),
     "cut short": (lists(L1)[:-1], "refused"),
     "group that does not end": (tag(9, GROUP) + lists(L1), "refused"),
+    "list in two halves": (
+        lists(entry(steps(delimited(3, b"\x0a\x02\x01") + delimited(3, b"\x02")))),
+        "refused",
+    ),
+    "value in two halves": (
+        lists(delimited(1, A + delimited(2, S1[:-1]) + delimited(2, S1[-1:]))),
+        "refused",
+    ),
 }
 SEQUENCE_DIFFERENT = {
     "value before key": SequenceRow(lists(delimited(1, delimited(2, S1) + A)), [[1]], "refused"),

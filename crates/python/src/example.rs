@@ -32,12 +32,16 @@ pub fn decode_sequence_example<'py>(
     message::for_each_feature_list(&record, |entry| {
         let name = entry.name()?;
         let steps = PyList::empty(py);
-        message::for_each_step(&entry.value, |feature| {
-            steps
-                .append(values_of(py, feature)?)
-                .map_err(Failure::Python)
-        })
-        .map_err(|failure| failure.in_feature(name))?;
+        let value = entry.value.get().map_err(Failure::from);
+        value
+            .and_then(|value| {
+                message::for_each_step(value, |feature| {
+                    steps
+                        .append(values_of(py, feature)?)
+                        .map_err(Failure::Python)
+                })
+            })
+            .map_err(|failure| failure.in_feature(name))?;
         lists.set_item(name, steps).map_err(Failure::Python)
     })
     .map_err(|failure| failure.raise(py))?;
@@ -48,7 +52,10 @@ fn features_of<'py>(py: Python<'py>, record: &[u8]) -> PyResult<Bound<'py, PyDic
     let features = PyDict::new(py);
     message::for_each_feature(record, |entry| {
         let name = entry.name()?;
-        let values = values_of(py, &entry.value).map_err(|failure| failure.in_feature(name))?;
+        let value = entry.value.get().map_err(Failure::from);
+        let values = value
+            .and_then(|value| values_of(py, value))
+            .map_err(|failure| failure.in_feature(name))?;
         features.set_item(name, values).map_err(Failure::Python)
     })
     .map_err(|failure: Failure| failure.raise(py))?;
@@ -89,19 +96,19 @@ fn values_of<'py>(py: Python<'py>, feature: &[u8]) -> Result<Bound<'py, PyList>,
         None => PyList::empty(py),
         Some((Kind::Bytes, list)) => {
             let mut values = Vec::new();
-            message::for_each_bytes(&list, |value| values.push(PyBytes::new(py, value)))?;
+            message::for_each_bytes(list.get()?, |value| values.push(PyBytes::new(py, value)))?;
             PyList::new(py, values).map_err(Failure::Python)?
         }
         Some((Kind::Float32, list)) => {
             let mut values = Vec::new();
-            message::for_each_floats(&list, |floats| {
+            message::for_each_floats(list.get()?, |floats| {
                 values.extend(floats.iter().map(|bytes| f32::from_le_bytes(*bytes)));
             })?;
             PyList::new(py, values).map_err(Failure::Python)?
         }
         Some((Kind::Int64, list)) => {
             let mut values = Vec::new();
-            message::for_each_int64(&list, |value| values.push(value))?;
+            message::for_each_int64(list.get()?, |value| values.push(value))?;
             PyList::new(py, values).map_err(Failure::Python)?
         }
     };

@@ -159,7 +159,11 @@ impl ColumnBuilder {
                 }
                 Ok(())
             }
-            Some((kind, list)) => self.read_list(row, kind, &list),
+            // Of another kind, nobody reads them.
+            Some((kind, _)) if self.values.kind().is_some_and(|own| own != kind) => {
+                self.read_list(row, kind, &[])
+            }
+            Some((kind, list)) => self.read_list(row, kind, list.get()?),
         }
     }
 

@@ -227,6 +227,15 @@ impl Limit {
     }
 }
 
+/// Sets row `row` of the column that the entry belongs to.
+#[inline]
+fn set_entry(column: &mut impl Column, row: usize, entry: &Entry<'_>) -> Result<()> {
+    match entry.value.get() {
+        Ok(value) => column.set(row, value),
+        Err(error) => Err(Error::from(error).at_feature(entry.name()?)),
+    }
+}
+
 impl<C: Column> Decoder<C> {
     fn of<'a>(spec: impl Iterator<Item = (&'a str, C)>, size: Outlook) -> Self {
         let mut by_name = HashMap::new();
@@ -268,7 +277,7 @@ impl<C: Column> Decoder<C> {
             };
             if let Some(column) = self.columns.get_mut(index) {
                 written -= isize::from(column.has_row(row));
-                column.set(row, &entry.value)?;
+                set_entry(column, row, &entry)?;
                 written += isize::from(column.has_row(row));
             }
             Ok(())
@@ -296,7 +305,7 @@ impl<C: Column> Decoder<C> {
             )));
         }
         let mut column = C::found(entry.name()?, row);
-        column.set(row, &entry.value)?;
+        set_entry(&mut column, row, entry)?;
         let has_row = column.has_row(row);
         self.columns.push(column);
         self.directory.add(position, entry.key, index);

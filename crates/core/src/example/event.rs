@@ -22,7 +22,7 @@ use std::borrow::Cow;
 
 use half::{bf16, f16};
 
-use super::message::merge;
+use super::message::{join, merge};
 use super::wire::{Wire, WireError, WireType};
 
 type Result<T> = std::result::Result<T, WireError>;
@@ -53,7 +53,7 @@ impl<'a> Event<'a> {
             match wire.tag()? {
                 (1, WireType::Fixed64) => event.wall_time = f64::from_le_bytes(wire.fixed64()?),
                 (2, WireType::Varint) => event.step = wire.varint()?.cast_signed(),
-                (5, WireType::Bytes) => merge(&mut event.summary, wire.bytes()?),
+                (5, WireType::Bytes) => merge(&mut event.summary, wire.bytes()?)?,
                 // Another member of the oneof takes the place of the summary.
                 (3 | 4 | 6..=9, WireType::Bytes) => {
                     wire.bytes()?;
@@ -108,24 +108,25 @@ impl<'a> Value<'a> {
                     let number = f32::from_le_bytes(wire.fixed32()?);
                     value.content = Some(Content::Simple(number));
                 }
-                (number @ (3..=6 | 8), WireType::Bytes) => value.join(number, wire.bytes()?),
-                (9, WireType::Bytes) => merge(&mut value.metadata, wire.bytes()?),
+                (number @ (3..=6 | 8), WireType::Bytes) => value.join(number, wire.bytes()?)?,
+                (9, WireType::Bytes) => merge(&mut value.metadata, wire.bytes()?)?,
                 (number, wire_type) => wire.skip(number, wire_type)?,
             }
         }
         Ok(value)
     }
 
-    fn join(&mut self, number: u32, more: &'a [u8]) {
+    fn join(&mut self, number: u32, more: &'a [u8]) -> Result<()> {
         match &mut self.content {
-            Some(Content::Tensor(bytes)) if number == 8 => bytes.to_mut().extend_from_slice(more),
+            Some(Content::Tensor(bytes)) if number == 8 => join(bytes, more)?,
             // Bytes are replaced, messages merged.
             Some(Content::Other(same, bytes)) if *same == number && number != 3 => {
-                bytes.to_mut().extend_from_slice(more);
+                join(bytes, more)?;
             }
             content if number == 8 => *content = Some(Content::Tensor(Cow::Borrowed(more))),
             content => *content = Some(Content::Other(number, Cow::Borrowed(more))),
         }
+        Ok(())
     }
 
     /// The plugin that its metadata names, if it has metadata that name one.
@@ -173,10 +174,7 @@ fn for_each_bytes_field<'a, E: From<WireError>>(
 /// The message in field `field`, its pieces joined.
 fn message_field(message: &[u8], field: u32) -> Result<Option<Bytes<'_>>> {
     let mut found = None;
-    for_each_bytes_field::<WireError>(message, field, &mut |bytes| {
-        merge(&mut found, bytes);
-        Ok(())
-    })?;
+    for_each_bytes_field::<WireError>(message, field, &mut |bytes| merge(&mut found, bytes))?;
     Ok(found)
 }
 
@@ -200,7 +198,7 @@ pub fn scalar_of(tensor: &[u8]) -> Result<Option<f64>> {
     while !wire.is_empty() {
         match wire.tag()? {
             (1, WireType::Varint) => dtype = wire.varint()?,
-            (2, WireType::Bytes) => merge(&mut shape, wire.bytes()?),
+            (2, WireType::Bytes) => merge(&mut shape, wire.bytes()?)?,
             (4, WireType::Bytes) => content = Some(wire.bytes()?),
             (number, wire_type) => wire.skip(number, wire_type)?,
         }

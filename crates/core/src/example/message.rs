@@ -14,7 +14,8 @@
 //!
 //! Merging two protobuf messages is concatenating their bytes. Where a field that holds a message
 //! comes twice, its parts are therefore joined ([`Cow::Owned`]) and read as one; that is rare, and
-//! nothing else has to know about it.
+//! nothing else has to know about it. Each part must be a message by itself: two halves of a broken one
+//! do not make a whole.
 
 use std::borrow::Cow;
 
@@ -73,10 +74,72 @@ fn next_bytes_slowly<'a>(wire: &mut Wire<'a>, wanted: u32) -> Result<Option<&'a 
 }
 
 /// `so_far` with `more` merged in.
-pub(super) fn merge<'a>(so_far: &mut Option<Cow<'a, [u8]>>, more: &'a [u8]) {
+///
+/// # Errors
+/// What is wrong with the bytes of one of several parts.
+pub(super) fn merge<'a>(so_far: &mut Option<Cow<'a, [u8]>>, more: &'a [u8]) -> Result<()> {
     match so_far {
         None => *so_far = Some(Cow::Borrowed(more)),
-        Some(bytes) => bytes.to_mut().extend_from_slice(more),
+        Some(bytes) => join(bytes, more)?,
+    }
+    Ok(())
+}
+
+/// Joins a message and what is to be merged into it.
+///
+/// # Errors
+/// What is wrong with the bytes of either.
+pub(super) fn join<'a>(so_far: &mut Cow<'a, [u8]>, more: &'a [u8]) -> Result<()> {
+    if let Cow::Borrowed(first) = so_far {
+        check_fields(first)?;
+    }
+    check_fields(more)?;
+    so_far.to_mut().extend_from_slice(more);
+    Ok(())
+}
+
+fn check_fields(message: &[u8]) -> Result<()> {
+    let mut wire = Wire(message);
+    while !wire.is_empty() {
+        let (number, wire_type) = wire.tag()?;
+        wire.skip(number, wire_type)?;
+    }
+    Ok(())
+}
+
+/// A message in a field that may come several times. What is wrong with a part is told when the message
+/// is read, not before: nobody need ask for it.
+#[derive(Default)]
+pub struct Merged<'a> {
+    bytes: Cow<'a, [u8]>,
+    broken: Option<WireError>,
+}
+
+impl<'a> Merged<'a> {
+    #[inline]
+    fn new(bytes: &'a [u8]) -> Self {
+        Self {
+            bytes: Cow::Borrowed(bytes),
+            broken: None,
+        }
+    }
+
+    fn join(&mut self, more: &'a [u8]) {
+        if self.broken.is_none() {
+            self.broken = join(&mut self.bytes, more).err();
+        }
+    }
+
+    /// The message's bytes.
+    ///
+    /// # Errors
+    /// What is wrong with one of several parts.
+    #[inline]
+    pub fn get(&self) -> Result<&[u8]> {
+        match self.broken {
+            None => Ok(&self.bytes),
+            Some(error) => Err(error),
+        }
     }
 }
 
@@ -84,8 +147,8 @@ pub(super) fn merge<'a>(so_far: &mut Option<Cow<'a, [u8]>>, more: &'a [u8]) {
 pub struct Entry<'a> {
     /// The name's bytes.
     pub key: &'a [u8],
-    /// The message's bytes.
-    pub value: Cow<'a, [u8]>,
+    /// The message.
+    pub value: Merged<'a>,
 }
 
 impl<'a> Entry<'a> {
@@ -97,12 +160,13 @@ impl<'a> Entry<'a> {
         }
         let mut wire = Wire(bytes);
         let mut key: &[u8] = b"";
-        let mut value = None;
+        let mut value: Option<Merged<'a>> = None;
         while !wire.is_empty() {
-            match wire.tag()? {
-                (FIRST, WireType::Bytes) => key = wire.bytes()?,
-                (SECOND, WireType::Bytes) => merge(&mut value, wire.bytes()?),
-                (number, wire_type) => wire.skip(number, wire_type)?,
+            match (wire.tag()?, &mut value) {
+                ((FIRST, WireType::Bytes), _) => key = wire.bytes()?,
+                ((SECOND, WireType::Bytes), None) => value = Some(Merged::new(wire.bytes()?)),
+                ((SECOND, WireType::Bytes), Some(so_far)) => so_far.join(wire.bytes()?),
+                ((number, wire_type), _) => wire.skip(number, wire_type)?,
             }
         }
         Ok(Self {
@@ -120,7 +184,7 @@ impl<'a> Entry<'a> {
         let value = wire.bytes().ok()?;
         wire.is_empty().then_some(Self {
             key,
-            value: Cow::Borrowed(value),
+            value: Merged::new(value),
         })
     }
 
@@ -189,10 +253,10 @@ pub fn for_each_step<'a, E: From<WireError>>(
     Ok(())
 }
 
-/// A Feature: which list it has, if any, and that list's bytes.
+/// A Feature: which list it has, if any, and that list.
 pub struct Feature<'a> {
     /// The list.
-    pub list: Option<(Kind, Cow<'a, [u8]>)>,
+    pub list: Option<(Kind, Merged<'a>)>,
 }
 
 impl<'a> Feature<'a> {
@@ -203,7 +267,7 @@ impl<'a> Feature<'a> {
     #[inline]
     pub fn parse(bytes: &'a [u8]) -> Result<Self> {
         let mut wire = Wire(bytes);
-        let mut list: Option<(Kind, Cow<'a, [u8]>)> = None;
+        let mut list: Option<(Kind, Merged<'a>)> = None;
         while !wire.is_empty() {
             let (number, wire_type) = wire.tag()?;
             let Some(kind) = Kind::of_field(number).filter(|_| wire_type == WireType::Bytes) else {
@@ -212,8 +276,8 @@ impl<'a> Feature<'a> {
             };
             let more = wire.bytes()?;
             match &mut list {
-                Some((same, so_far)) if *same == kind => so_far.to_mut().extend_from_slice(more),
-                _ => list = Some((kind, Cow::Borrowed(more))),
+                Some((same, so_far)) if *same == kind => so_far.join(more),
+                _ => list = Some((kind, Merged::new(more))),
             }
         }
         Ok(Self { list })
