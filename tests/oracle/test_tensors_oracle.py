@@ -143,7 +143,8 @@ def test_bfloat16(array: npt.NDArray[Any]) -> None:
 @randomly(20)
 @given(hnp.arrays(object, hnp.array_shapes(min_dims=0, min_side=0), elements=st.binary(max_size=9)))
 def test_strings(array: npt.NDArray[Any]) -> None:
-    check_serialized(array)
+    # Of the value of a 0-d array TensorFlow drops trailing NULs.
+    check_serialized(array if array.ndim else array.item())
 
 
 SCALARS = [
