@@ -95,7 +95,7 @@ oracle: .venv-oracle/.done ## compare with TensorFlow itself on random cases (CA
 integrations: .venv-integrations/.done ## test what needs libraries too large for .venv: PyTorch
 	.venv-integrations/bin/python -m pytest tests/integrations
 
-bench: .venv-bench/.done ## the five workloads beside TensorFlow, and the import time (ARGS= for bench/run.py)
+bench: .venv-bench/.done ## the six workloads beside TensorFlow, and the import time (ARGS= for bench/run.py)
 	.venv-bench/bin/python bench/import_time.py
 	TF_CPP_MIN_LOG_LEVEL=3 .venv-bench/bin/python bench/run.py $(ARGS)
 

@@ -39,6 +39,20 @@ from reference_wire import Feature as Content
 
 MOST_ROWS = 1000  # that a row number may make; who could make more has memory to lose
 PADDING: dict[str, Value] = {"int64": 0, "float32": 0, "string": b""}
+# The words in the text of tfrecs for each reason: mostly TensorFlow's, which people search for.
+WORDS = {
+    "missing": ("is required but could not be found",),
+    "kind": ("Data types don't match",),
+    "count": ("values != expected",),
+    "stride": ("is not a multiple of",),
+    "misfit": (
+        "do not form a valid RaggedTensor",
+        "cannot be divided",
+        "are not compatible",
+        "row number",
+        "not aligned",
+    ),
+}
 
 
 class Fault(NamedTuple):

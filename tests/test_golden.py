@@ -22,21 +22,8 @@ GOLDEN = Path(__file__).resolve().parent / "golden"
 RECORDS = [bytes.fromhex(record) for record in json.loads((GOLDEN / "records.json").read_text())]
 PARSE = json.loads((GOLDEN / "parse.json").read_text())
 
-# TensorFlow's words, which our text keeps.
-WORDS = {
-    "malformed": ("",),
-    "missing": ("is required but could not be found",),
-    "kind": ("Data types don't match",),
-    "count": ("values != expected",),
-    "stride": ("is not a multiple of",),
-    "misfit": (
-        "do not form a valid RaggedTensor",
-        "cannot be divided",
-        "are not compatible",
-        "row number",
-        "not aligned",
-    ),
-}
+# Of broken bytes it is not said which words tell of them.
+WORDS = {"malformed": ("",), **reference_rules.WORDS}
 
 
 # ---------------------------------------------------------------- records

@@ -22,7 +22,7 @@ import tfrecs
 from oracle import judge
 from oracle.answers import Answer, answer_of, columns_of, difference
 from oracle.families import SEQUENCES, Case, Family
-from reference_rules import Fault
+from reference_rules import WORDS, Fault
 
 # What records can be given as, beside what TensorFlow takes.
 FORMS: tuple[Callable[[Any], Any], ...] = (
@@ -30,21 +30,6 @@ FORMS: tuple[Callable[[Any], Any], ...] = (
     tfrecs.Records,
     lambda records: reference.array("string", records),
 )
-
-# The words in our text for each reason: mostly TensorFlow's, which people search for.
-WORDS = {
-    "missing": ("is required but could not be found",),
-    "kind": ("Data types don't match",),
-    "count": ("values != expected",),
-    "stride": ("is not a multiple of",),
-    "misfit": (
-        "do not form a valid RaggedTensor",
-        "cannot be divided",
-        "are not compatible",
-        "row number",
-        "not aligned",
-    ),
-}
 
 
 class Tally(Counter[str]):
