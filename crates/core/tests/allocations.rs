@@ -350,9 +350,9 @@ fn records_that_all_have_other_names_are_refused_before_they_take_much() {
 fn lists_of_examples_take_memory_in_proportion() {
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let lists: [Vec<u8>; 3] = [
-        [0x0a, 0x00].repeat(1 << 19),          // half a million empty examples
-        delimited(0x12, b"a").repeat(1 << 18), // a context in many pieces
-        delimited(0x0a, &vec![0; 1 << 20]),    // one large example
+        [0x0a, 0x00].repeat(1 << 19), // half a million empty examples
+        delimited(0x12, b"\x08a").repeat(1 << 18), // a context in many pieces
+        delimited(0x0a, &vec![0; 1 << 20]), // one large example
     ];
     for list in lists {
         let records = [list.as_slice()];

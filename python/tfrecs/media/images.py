@@ -195,7 +195,7 @@ def _wanted(
     checked_choice("dct_method", dct_method, ("", "INTEGER_ACCURATE", "INTEGER_FAST"))
     fast = dct_method == "INTEGER_FAST"
     if fast and not pictures.HAS_FAST_DCT:
-        raise SpecError('dct_method="INTEGER_FAST" needs simplejpeg: pip install "tfrecs[jpeg]"')
+        raise SpecError('dct_method="INTEGER_FAST" needs simplejpeg: pip install "tfrecs[images]"')
     return pictures.Wanted(
         channels=int(channels),
         dtype=_dtype_name(dtype),

@@ -10,6 +10,7 @@
 use std::ops::Range;
 
 use super::decode::{RecordError, for_each_row};
+use super::message::merge;
 use super::values::as_offset;
 use super::wire::{Wire, WireError, WireType};
 
@@ -59,6 +60,7 @@ pub fn split_lists<'a>(
     for_each_row(records.clone(), |record, _| {
         Ok(for_each_part(record, |part| {
             count += usize::from(matches!(part, Part::Example(_)));
+            Ok(())
         })?)
     })?;
     let mut lists = Lists {
@@ -69,10 +71,17 @@ pub fn split_lists<'a>(
     };
     lists.row_splits.push(0);
     for_each_row(records, |record, _| {
+        let mut context = None;
         for_each_part(record, |part| match part {
-            Part::Example(place) => lists.examples.push(place),
-            Part::Context(bytes) => lists.contexts.extend_from_slice(bytes),
+            Part::Example(place) => {
+                lists.examples.push(place);
+                Ok(())
+            }
+            Part::Context(bytes) => merge(&mut context, bytes),
         })?;
+        lists
+            .contexts
+            .extend_from_slice(&context.unwrap_or_default());
         lists.row_splits.push(as_offset(lists.examples.len()));
         lists.context_ends.push(lists.contexts.len());
         Ok(())
@@ -86,16 +95,19 @@ enum Part<'a> {
     Context(&'a [u8]),
 }
 
-fn for_each_part<'a>(record: &'a [u8], mut visit: impl FnMut(Part<'a>)) -> Result<(), WireError> {
+fn for_each_part<'a>(
+    record: &'a [u8],
+    mut visit: impl FnMut(Part<'a>) -> Result<(), WireError>,
+) -> Result<(), WireError> {
     let mut wire = Wire(record);
     while !wire.is_empty() {
         match wire.tag()? {
             (EXAMPLES, WireType::Bytes) => {
                 let length = wire.bytes()?.len();
                 let end = record.len() - wire.0.len();
-                visit(Part::Example(end - length..end));
+                visit(Part::Example(end - length..end))?;
             }
-            (CONTEXT, WireType::Bytes) => visit(Part::Context(wire.bytes()?)),
+            (CONTEXT, WireType::Bytes) => visit(Part::Context(wire.bytes()?))?,
             (number, wire_type) => wire.skip(number, wire_type)?,
         }
     }
@@ -113,16 +125,23 @@ mod tests {
     #[test]
     fn the_examples_keep_their_places_and_the_pieces_of_a_context_are_joined() {
         let lists = split(&[
-            b"\x12\x01a\x0a\x02bc\x12\x01d\x1a\x01x\x0a\x00",
+            b"\x12\x02\x08a\x0a\x02bc\x12\x02\x08d\x1a\x01x\x0a\x00",
             b"",
             b"\x0a\x01e",
         ]);
-        assert_eq!(lists.examples, [5..7, 15..15, 2..3]);
+        assert_eq!(lists.examples, [6..8, 17..17, 2..3]);
         assert_eq!(lists.row_splits, [0, 2, 2, 3]);
-        assert_eq!(lists.contexts, b"ad");
-        assert_eq!(lists.context_ends, [2, 2, 2]);
+        assert_eq!(lists.contexts, b"\x08a\x08d");
+        assert_eq!(lists.context_ends, [4, 4, 4]);
         let places: Vec<_> = lists.places().collect();
-        assert_eq!(places, [(0, 5..7), (0, 15..15), (2, 2..3)]);
+        assert_eq!(places, [(0, 6..8), (0, 17..17), (2, 2..3)]);
+    }
+
+    #[test]
+    fn two_pieces_of_a_context_that_are_whole_only_together_are_refused() {
+        let halves: [&[u8]; 1] = [b"\x12\x02\x0a\x01\x12\x01a"];
+        let error = split_lists(halves.into_iter()).unwrap_err();
+        assert_eq!(error.index, Some(0));
     }
 
     #[test]
