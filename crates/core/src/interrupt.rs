@@ -3,8 +3,10 @@
 //! The standard library would simply try an interrupted call again, and a program waiting at a pipe
 //! could not be stopped. Whoever embeds the core can have a say instead.
 
+use std::cell::RefCell;
 use std::io;
-use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 static GO_ON: OnceLock<fn() -> bool> = OnceLock::new();
@@ -56,8 +58,24 @@ impl Pulse {
     }
 }
 
-/// Fails if a signal says so.
+thread_local! {
+    /// What says that this thread, which somebody else waits for, is not wanted any more.
+    static STOP: RefCell<Option<Arc<AtomicBool>>> = const { RefCell::new(None) };
+}
+
+/// Makes this thread a worker: it leaves signals to whoever waits for it, and gives up when `stop` says so.
+pub(crate) fn stop_by(stop: &Arc<AtomicBool>) {
+    STOP.set(Some(Arc::clone(stop)));
+}
+
+/// Fails if a signal says so, or, in a worker, whoever waits for it.
 pub(crate) fn check() -> io::Result<()> {
+    let stop = STOP.with_borrow(|stop| stop.as_ref().map(|stop| stop.load(Ordering::Relaxed)));
+    match stop {
+        Some(true) => return Err(io::ErrorKind::Interrupted.into()),
+        Some(false) => return Ok(()),
+        None => {}
+    }
     match GO_ON.get() {
         Some(go_on) if !go_on() => Err(io::ErrorKind::Interrupted.into()),
         _ => Ok(()),

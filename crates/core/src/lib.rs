@@ -10,6 +10,7 @@
 pub mod error;
 pub mod example;
 pub mod interrupt;
+pub mod ordered;
 pub mod png;
 pub mod record;
 
