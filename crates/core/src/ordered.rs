@@ -101,7 +101,7 @@ impl<T: Send + 'static> Ordered<T> {
     ///
     /// # Errors
     /// If a signal says to stop, if a worker has failed, or in a forked child.
-    pub fn next(&mut self) -> Result<Option<T>> {
+    pub fn next_result(&mut self) -> Result<Option<T>> {
         self.check_process()?;
         let mut state = self.shared.lock();
         loop {
@@ -130,7 +130,7 @@ impl<T: Send + 'static> Ordered<T> {
     ///
     /// # Errors
     /// In a forked child.
-    pub fn try_next(&mut self) -> Result<Option<T>> {
+    pub fn ready_result(&mut self) -> Result<Option<T>> {
         self.check_process()?;
         let result = self.shared.lock().take_first();
         if result.is_some() {
@@ -302,11 +302,11 @@ mod tests {
                 for end in [0, 1, 2, 100] {
                     let mut all = squares(threads, ahead, end);
                     for job in 0..end {
-                        assert_eq!(all.next().unwrap(), Some(job * job));
+                        assert_eq!(all.next_result().unwrap(), Some(job * job));
                     }
-                    assert_eq!(all.next().unwrap(), None);
-                    assert_eq!(all.next().unwrap(), None);
-                    assert_eq!(all.try_next().unwrap(), None);
+                    assert_eq!(all.next_result().unwrap(), None);
+                    assert_eq!(all.next_result().unwrap(), None);
+                    assert_eq!(all.ready_result().unwrap(), None);
                 }
             }
         }
@@ -323,7 +323,7 @@ mod tests {
         let mut all = Ordered::start(3, 4, source, || |()| ()).unwrap();
         for taken in 0..50 {
             assert!(*begun.lock().unwrap() <= taken + 4);
-            all.next().unwrap();
+            all.next_result().unwrap();
         }
     }
 
@@ -332,7 +332,7 @@ mod tests {
         for taken in [0, 1, 5] {
             let mut all = squares(3, 2, usize::MAX);
             for _ in 0..taken {
-                all.next().unwrap();
+                all.next_result().unwrap();
             }
             let shared = Arc::clone(&all.shared);
             drop(all);
@@ -356,7 +356,7 @@ mod tests {
         })
         .unwrap();
         let outcome = loop {
-            match all.next() {
+            match all.next_result() {
                 Ok(Some(())) => {}
                 other => break other,
             }
@@ -364,6 +364,6 @@ mod tests {
         assert!(outcome.unwrap_err().to_string().contains("has failed"));
         let source = || -> Option<()> { panic!("on purpose") };
         let mut all = Ordered::start(2, 4, source, || |()| ()).unwrap();
-        assert!(all.next().is_err());
+        assert!(all.next_result().is_err());
     }
 }
