@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from tfrecs.arrays import BytesArray, RaggedTensor, SparseTensor
 from tfrecs.batch import Batch
+from tfrecs.dataset import Dataset
 from tfrecs.errors import (
     CorruptRecordError,
     Error,
@@ -77,6 +78,7 @@ __all__ = [
     "BytesArray",
     "BytesList",
     "CorruptRecordError",
+    "Dataset",
     "DecodedBatch",
     "Error",
     "Example",

@@ -16,6 +16,7 @@ __all__ = [
     "EventDecoder",
     "Reader",
     "Records",
+    "Scan",
     "Writer",
     "decode_batch",
     "decode_example",
@@ -103,6 +104,26 @@ class Reader:
         """Lets reading go on where the file has grown since."""
     def close(self) -> None:
         """Closes the file."""
+
+@final
+class Scan:
+    """Iterates over batches; none behind the last, or behind an error."""
+
+    def __new__(
+        cls,
+        paths: Sequence[str | PathLike[str]],
+        batch: int,
+        drop_remainder: bool,
+        threads: int,
+        compression_type: str,
+        verify: bool,
+        features: tuple[_Feature, ...] | None = None,
+        lists: tuple[_Feature, ...] | None = None,
+    ) -> Self: ...
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> Any: ...
+    def close(self) -> None:
+        """Stops the threads."""
 
 @final
 class Writer:

@@ -41,9 +41,16 @@ def campaign(family: str, kind: str, cases: int, seed: int, jobs: int) -> Tally:
     chunks = _chunks(cases)
     if jobs == 1 and len(chunks) <= CHUNKS_PER_PROCESS:
         return _sum(run(family, kind, seed, first, count) for first, count in chunks)
-    with ProcessPoolExecutor(
-        jobs, get_context("spawn"), max_tasks_per_child=CHUNKS_PER_PROCESS
-    ) as pool:
+    each = jobs * CHUNKS_PER_PROCESS
+    groups = [chunks[start : start + each] for start in range(0, len(chunks), each)]
+    return _sum(_in_new_processes(family, kind, seed, group, jobs) for group in groups)
+
+
+def _in_new_processes(
+    family: str, kind: str, seed: int, chunks: list[tuple[int, int]], jobs: int
+) -> Tally:
+    """Some chunks, in processes that end with them. (max_tasks_per_child can deadlock.)"""
+    with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
         futures = [pool.submit(run, family, kind, seed, first, count) for first, count in chunks]
         try:
             return _sum(future.result() for future in futures)

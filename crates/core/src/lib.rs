@@ -13,5 +13,6 @@ pub mod interrupt;
 pub mod ordered;
 pub mod png;
 pub mod record;
+pub mod scan;
 
 pub use error::{Category, Error, ErrorKind, Result};

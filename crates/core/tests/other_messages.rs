@@ -131,12 +131,13 @@ fn an_error_in_a_part_names_the_record() {
         start: 12,
         len: 3,
         number,
+        file: 0,
     };
     let origin = Origin {
         path: Some(Arc::from(std::path::Path::new("file"))),
         buffer_offset: Some(0),
     };
-    let records = Records::new(bytes, vec![span(40), span(41)], Some(origin));
+    let records = Records::new(bytes, vec![span(40), span(41)], [origin]);
     assert_eq!(text_of(&records, 1), "file: record 41 at byte 0: wrong");
     let parts = records.parts([(1, 0..2), (1, 2..9), (5, 0..1), (0, 7..9)].into_iter());
     assert_eq!(

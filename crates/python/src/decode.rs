@@ -16,7 +16,7 @@ use crate::records::Input;
 /// or a layout of lists; shape of an element; default values (None: required), or, of a feature
 /// list, whether it may be missing.
 #[derive(FromPyObject)]
-struct SpecPieces<'py>(
+pub struct SpecPieces<'py>(
     String,
     String,
     String,
@@ -30,7 +30,7 @@ impl SpecPieces<'_> {
     }
 
     /// A feature of an Example or of a context.
-    fn feature(self) -> PyResult<FeatureSpec> {
+    pub fn feature(self) -> PyResult<FeatureSpec> {
         let dtype = self.dtype()?;
         let Self(name, _, layout, shape, default) = self;
         let shape = shape.unwrap_or_default();
@@ -50,7 +50,7 @@ impl SpecPieces<'_> {
     }
 
     /// A feature list: the elements of "repeated" are its steps.
-    fn list(self) -> PyResult<ListSpec> {
+    pub fn list(self) -> PyResult<ListSpec> {
         let dtype = self.dtype()?;
         let Self(name, _, layout, shape, allow_missing) = self;
         let shape = shape.unwrap_or_default();
@@ -88,7 +88,7 @@ fn default_of(kind: Kind, values: &Bound<'_, PyAny>) -> PyResult<Default> {
 }
 
 /// Each of the pieces of a spec put together.
-fn assemble<'py, T>(
+pub fn assemble<'py, T>(
     spec: Option<Bound<'py, PyTuple>>,
     one: impl Fn(SpecPieces<'py>) -> PyResult<T>,
 ) -> PyResult<Option<Vec<T>>> {

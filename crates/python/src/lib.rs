@@ -20,6 +20,7 @@ mod png;
 mod raw;
 mod reader;
 mod records;
+mod scan;
 mod shared;
 mod tensor;
 mod writer;
@@ -56,6 +57,8 @@ mod _core {
     use crate::reader::PyReader;
     #[pymodule_export]
     use crate::records::PyRecords;
+    #[pymodule_export]
+    use crate::scan::PyScan;
     #[pymodule_export]
     use crate::tensor::{parse_tensors, serialize_strings, tensor_header};
     #[pymodule_export]

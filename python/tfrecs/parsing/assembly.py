@@ -32,7 +32,7 @@ class Assembly:
 
     def features(self, plan: Plan) -> dict[str, Any]:
         """Return what is made of the columns, by the features' names."""
-        return {name: self._made(name, part) for name, part in plan.parts.items()}
+        return {name: self.feature(name, part) for name, part in plan.parts.items()}
 
     def lengths(self, plan: Plan) -> dict[str, npt.NDArray[np.int64]]:
         """Return how many elements each row of the padded columns has."""
@@ -41,7 +41,8 @@ class Assembly:
         shape = () if self._is_single else (-1,)
         return {name: rows.astype(np.int64).reshape(shape) for name, rows in counts.items()}
 
-    def _made(self, name: str, part: Part) -> Any:
+    def feature(self, name: str, part: Part) -> Any:
+        """Return what is made of the columns for one feature."""
         match part:
             case Whole():
                 return self._whole(part)

@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, FixedSizeListArray, LargeListArray, NullArray};
-use arrow_buffer::{BooleanBuffer, NullBuffer, OffsetBuffer, ScalarBuffer};
+use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, DataType, Field};
 
 use super::message::{self, Feature};
 use super::numbers::Misfit;
+use super::short::Short;
+use super::spare::{Spare, emptied};
 use super::spec::{DType, FeatureSpec, Kind, Layout, elements_of};
 use super::values::{Outlook, Values, as_offset};
 use super::wire::WireError;
@@ -52,7 +54,8 @@ pub struct ColumnBuilder {
     /// Which rows have the feature, where it may be missing.
     present: Vec<bool>,
     trouble: Option<Trouble>,
-    outlook: Outlook,
+    /// None where nobody asked for the column: there may be many of those.
+    memory: Option<Box<Memory>>,
     /// The row from which the kind was learned, if it was not given.
     learned_in: Option<usize>,
     place: Place,
@@ -60,18 +63,44 @@ pub struct ColumnBuilder {
     name: String,
 }
 
+/// What a column that was asked for knows of the memory that it will take.
+#[derive(Default)]
+struct Memory {
+    outlook: Outlook,
+    spare: Spare,
+}
+
 impl ColumnBuilder {
     /// A column for a feature that was asked for.
     #[must_use]
-    pub fn new(spec: &FeatureSpec, place: Place, outlook: Outlook) -> Self {
+    pub fn new(spec: &FeatureSpec, place: Place) -> Self {
         let values = Values::new(spec.dtype);
-        let mut column = Self::with(spec.name.clone(), spec.layout.clone(), place, values);
-        column.outlook = outlook;
-        if !column.is_fixed() {
-            column.row_splits.reserve(outlook.rows);
-            column.present.reserve(outlook.rows);
+        let column = Self::with(spec.name.clone(), spec.layout.clone(), place, values);
+        Self {
+            memory: Some(Box::default()),
+            ..column
         }
-        column
+    }
+
+    /// Begins a batch.
+    pub fn begin(&mut self, outlook: Outlook) {
+        self.rows = 0;
+        self.trouble = None;
+        let mut spare = Vec::new();
+        if let Some(memory) = &mut self.memory {
+            memory.outlook = outlook;
+            spare = memory.spare.take();
+        }
+        if !self.is_fixed() {
+            self.row_splits = emptied(spare.pop());
+            self.row_splits.push(0);
+            self.row_splits.reserve(outlook.rows);
+            self.present.clear();
+            self.present.reserve(outlook.rows);
+        }
+        if let Some(dtype) = self.values.dtype() {
+            self.values = Values::new_in(dtype, spare);
+        }
     }
 
     /// A column for a feature that turned up in row `row`.
@@ -94,7 +123,7 @@ impl ColumnBuilder {
             row_splits: vec![0],
             present: Vec::new(),
             trouble: None,
-            outlook: Outlook::default(),
+            memory: None,
             learned_in: None,
             place,
             layout,
@@ -139,6 +168,21 @@ impl ColumnBuilder {
             Ok(()) => Ok(()),
             Err(error) => Err(Error::from(error).at_feature(&self.name)),
         }
+    }
+
+    /// Takes the feature of row `row` if it is a short one without anything unusual; false if it has to
+    /// go the long way. The first row always has: it makes room for the others.
+    #[inline]
+    pub fn set_short(&mut self, row: usize, feature: &Short<'_>) -> bool {
+        if row == 0 || self.rows != row || self.trouble.is_some() || self.each == 0 {
+            return false;
+        }
+        let count = (self.each != 1 || self.is_fixed()).then_some(self.each);
+        let done = self.values.push_short(feature, count);
+        if done {
+            self.end_row(true);
+        }
+        done
     }
 
     #[inline]
@@ -190,8 +234,10 @@ impl ColumnBuilder {
             self.values.truncate(start);
             return Ok(());
         }
-        if self.rows == 0 {
-            self.values.reserve_likewise(self.outlook);
+        if self.rows == 0
+            && let Some(memory) = &self.memory
+        {
+            self.values.reserve_likewise(memory.outlook);
         }
         self.end_row(true);
         Ok(())
@@ -303,40 +349,48 @@ impl ColumnBuilder {
         }
     }
 
-    /// The finished column of `rows` rows.
+    /// The finished column of `rows` rows. What is to be filled next begins with [`Self::begin`].
     ///
     /// # Errors
     /// None that the builder's own rules allow; Arrow checks them once more.
-    pub fn finish(self, rows: usize) -> Result<(Field, ArrayRef), ArrowError> {
-        if matches!(self.values, Values::Unknown) {
-            return Ok((
-                Field::new(self.name, DataType::Null, true),
-                Arc::new(NullArray::new(rows)),
-            ));
-        }
-        let (item, values) = self.values.into_array()?;
-        match self.layout {
+    pub fn finish(&mut self, rows: usize) -> Result<(Field, ArrayRef), ArrowError> {
+        let Some(dtype) = self.values.dtype() else {
+            let field = Field::new(&self.name, DataType::Null, true);
+            return Ok((field, Arc::new(NullArray::new(rows))));
+        };
+        let values = std::mem::replace(&mut self.values, Values::new(dtype));
+        let (item, values) = values.into_array()?;
+        match &self.layout {
             Layout::Fixed { shape, .. } => {
-                let (field, array) = fixed_size_lists(item, values, &shape, rows, None)?;
-                Ok((field.with_name(self.name), array))
+                lend(&mut self.memory, &values, None);
+                let (field, array) = fixed_size_lists(item, values, shape, rows, None)?;
+                Ok((field.with_name(&self.name), array))
             }
             Layout::Ragged { shape } => {
                 let elements = self.row_splits.last().copied().unwrap_or(0);
                 let elements = usize::try_from(elements).unwrap_or(0);
-                let (item, values) = fixed_size_lists(item, values, &shape, elements, None)?;
-                let splits = OffsetBuffer::new(ScalarBuffer::from(self.row_splits));
-                let nulls = nulls_of(self.present);
-                let lists = LargeListArray::try_new(Arc::new(item), splits, values, nulls)?;
-                let field = Field::new(self.name, lists.data_type().clone(), true);
+                let splits = ScalarBuffer::from(std::mem::take(&mut self.row_splits));
+                lend(&mut self.memory, &values, Some(splits.inner().clone()));
+                let (item, values) = fixed_size_lists(item, values, shape, elements, None)?;
+                let (item, splits) = (Arc::new(item), OffsetBuffer::new(splits));
+                let nulls = nulls_of(&self.present);
+                let lists = LargeListArray::try_new(item, splits, values, nulls)?;
+                let field = Field::new(&self.name, lists.data_type().clone(), true);
                 Ok((field, Arc::new(lists)))
             }
         }
     }
 }
 
+fn lend(memory: &mut Option<Box<Memory>>, values: &ArrayRef, splits: Option<Buffer>) {
+    if let Some(memory) = memory {
+        memory.spare.lend(values, splits);
+    }
+}
+
 /// Which rows are null, if any.
 #[must_use]
-pub fn nulls_of(present: Vec<bool>) -> Option<NullBuffer> {
+pub fn nulls_of(present: &[bool]) -> Option<NullBuffer> {
     let nulls = NullBuffer::new(BooleanBuffer::from(present));
     Some(nulls).filter(|nulls| nulls.null_count() > 0)
 }

@@ -26,9 +26,9 @@ type Result<T> = std::result::Result<T, WireError>;
 
 /// The field of Example, `SequenceExample`, Features, `FeatureLists` and `FeatureList` that matters
 /// most, and the only one of all but `SequenceExample`.
-const FIRST: u32 = 1;
+pub const FIRST: u32 = 1;
 /// `SequenceExample.feature_lists`.
-const SECOND: u32 = 2;
+pub const SECOND: u32 = 2;
 
 /// The list of a Feature that is nothing but one list, as every writer writes it.
 #[must_use]
@@ -197,6 +197,32 @@ impl<'a> Entry<'a> {
     }
 }
 
+/// Calls `visit` with the bytes of every map in field `field` of `record`; together they are one map.
+///
+/// # Errors
+/// Those of the bytes, and those of `visit`.
+#[inline]
+pub fn for_each_map<'a, E: From<WireError>>(
+    record: &'a [u8],
+    field: u32,
+    mut visit: impl FnMut(Wire<'a>) -> std::result::Result<(), E>,
+) -> std::result::Result<(), E> {
+    let mut message = Wire(record);
+    while let Some(map) = next_bytes(&mut message, field)? {
+        visit(Wire(map))?;
+    }
+    Ok(())
+}
+
+/// Takes the next entry off a map.
+///
+/// # Errors
+/// What is wrong with the bytes.
+#[inline]
+pub fn next_entry<'a>(map: &mut Wire<'a>) -> Result<Option<Entry<'a>>> {
+    next_bytes(map, FIRST)?.map(Entry::parse).transpose()
+}
+
 /// Calls `visit` for every entry of the maps in field `field` of `record`, in order; of entries with
 /// the same key, the last one counts.
 fn for_each_entry<'a, E: From<WireError>>(
@@ -204,14 +230,12 @@ fn for_each_entry<'a, E: From<WireError>>(
     field: u32,
     mut visit: impl FnMut(Entry<'a>) -> std::result::Result<(), E>,
 ) -> std::result::Result<(), E> {
-    let mut message = Wire(record);
-    while let Some(map) = next_bytes(&mut message, field)? {
-        let mut map = Wire(map);
-        while let Some(entry) = next_bytes(&mut map, FIRST)? {
-            visit(Entry::parse(entry)?)?;
+    for_each_map(record, field, |mut map| {
+        while let Some(entry) = next_entry(&mut map)? {
+            visit(entry)?;
         }
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 /// Calls `visit` for every feature of an Example, or of the context of a `SequenceExample`, in order;
@@ -251,6 +275,15 @@ pub fn for_each_step<'a, E: From<WireError>>(
         visit(feature)?;
     }
     Ok(())
+}
+
+/// Takes the next feature off a `FeatureList`.
+///
+/// # Errors
+/// What is wrong with the bytes.
+#[inline]
+pub fn next_step<'a>(feature_list: &mut Wire<'a>) -> Result<Option<&'a [u8]>> {
+    next_bytes(feature_list, FIRST)
 }
 
 /// A Feature: which list it has, if any, and that list.

@@ -13,6 +13,8 @@
 
 pub mod column;
 pub mod decode;
+mod decoder;
+mod directory;
 pub mod encode;
 pub mod event;
 pub mod lists;
@@ -21,12 +23,14 @@ pub mod numbers;
 pub mod order;
 pub mod raw;
 pub mod scalars;
+mod short;
+mod spare;
 pub mod spec;
 pub mod steps;
 pub mod tensor;
 pub mod values;
 pub mod wire;
 
-pub use decode::{decode, decode_sequences};
+pub use decode::{Decode, ExampleDecoder, SequenceDecoder, decode, decode_sequences};
 pub use encode::{ExampleEncoder, encode_columns, encode_sequence_columns};
 pub use spec::{DType, Default, FeatureSpec, Kind, Layout, ListSpec};

@@ -9,8 +9,10 @@ use arrow_schema::{ArrowError, Field};
 
 use super::column::{ColumnBuilder, Place, nulls_of};
 use super::message;
+use super::short::Short;
 use super::spec::ListSpec;
 use super::values::{Outlook, as_offset};
+use super::wire::Wire;
 use crate::error::{Error, Result};
 
 /// A column of feature lists: the steps of all records are the rows of a column of their own.
@@ -27,14 +29,24 @@ pub struct StepsBuilder {
 }
 
 impl StepsBuilder {
-    /// A column for a feature list that was asked for, of `rows` records.
+    /// A column for a feature list that was asked for.
     #[must_use]
-    pub fn new(spec: &ListSpec, rows: usize) -> Self {
-        let steps = ColumnBuilder::new(&spec.step, Place::Step, Outlook::default());
-        let mut column = Self::with(steps, spec.allow_missing);
-        column.row_splits.reserve(rows);
-        column.present.reserve(rows);
-        column
+    pub fn new(spec: &ListSpec) -> Self {
+        Self::with(
+            ColumnBuilder::new(&spec.step, Place::Step),
+            spec.allow_missing,
+        )
+    }
+
+    /// Begins a batch of `rows` records.
+    pub fn begin(&mut self, rows: usize) {
+        self.steps.begin(Outlook::default());
+        self.row_splits.clear();
+        self.row_splits.push(0);
+        self.row_splits.reserve(rows);
+        self.present.clear();
+        self.present.reserve(rows);
+        self.fault = None;
     }
 
     /// A column for a feature list that turned up in record `row`.
@@ -70,29 +82,60 @@ impl StepsBuilder {
     pub fn set(&mut self, row: usize, feature_list: &[u8]) -> Result<()> {
         self.take_back(row);
         let first = self.steps.rows();
-        let steps = &mut self.steps;
-        let fault = &mut self.fault;
-        message::for_each_step(feature_list, |feature| {
-            if fault.is_some() {
-                return Ok(());
-            }
-            let step = steps.rows();
-            steps.set(step, feature)?;
-            if !steps.has_row(step) {
-                *fault = steps
-                    .fault()
-                    .map(|what| format!("step {}: {what}", step - first));
-            }
-            if fault.is_none() {
-                steps.fill_row(step)?;
-            }
-            Ok(())
-        })
-        .map_err(|error: Error| error.at_feature(self.steps.name()))?;
+        self.take_steps(feature_list, first)
+            .map_err(|error| error.at_feature(self.steps.name()))?;
         if self.fault.is_some() {
             self.steps.truncate(first);
         } else {
             self.end_row(true);
+        }
+        Ok(())
+    }
+
+    fn take_steps(&mut self, feature_list: &[u8], first: usize) -> Result<()> {
+        let mut rest = Wire(feature_list);
+        while self.fault.is_none() {
+            if self.take_short(&mut rest) {
+                continue;
+            }
+            let Some(feature) = message::next_step(&mut rest)? else {
+                return Ok(());
+            };
+            self.take_step(feature, first)?;
+        }
+        // Nobody wants the rest, but it must be sound.
+        while message::next_step(&mut rest)?.is_some() {}
+        Ok(())
+    }
+
+    /// Takes a step off the list, if it is short and plain; false, and nothing has changed, if not.
+    #[inline]
+    fn take_short(&mut self, list: &mut Wire<'_>) -> bool {
+        let Some((0x0a, behind)) = list.0.split_first() else {
+            return false;
+        };
+        let Some(step) = Short::parse(behind) else {
+            return false;
+        };
+        let Some(rest) = behind.get(step.total()..) else {
+            return false;
+        };
+        let done = self.steps.set_short(self.steps.rows(), &step);
+        if done {
+            list.0 = rest;
+        }
+        done
+    }
+
+    fn take_step(&mut self, feature: &[u8], first: usize) -> Result<()> {
+        let step = self.steps.rows();
+        self.steps.set(step, feature)?;
+        if !self.steps.has_row(step) {
+            let fault = self.steps.fault();
+            self.fault = fault.map(|what| format!("step {}: {what}", step - first));
+        }
+        if self.fault.is_none() {
+            self.steps.fill_row(step)?;
         }
         Ok(())
     }
@@ -139,12 +182,11 @@ impl StepsBuilder {
     ///
     /// # Errors
     /// None that the builder's own rules allow; Arrow checks them once more.
-    pub fn finish(self) -> Result<(Field, ArrayRef), ArrowError> {
-        let steps = self.steps.rows();
-        let (item, values) = self.steps.finish(steps)?;
-        let splits = OffsetBuffer::new(ScalarBuffer::from(self.row_splits));
+    pub fn finish(&mut self) -> Result<(Field, ArrayRef), ArrowError> {
+        let (item, values) = self.steps.finish(self.steps.rows())?;
+        let splits = OffsetBuffer::new(ScalarBuffer::from(std::mem::take(&mut self.row_splits)));
         let (name, item) = (item.name().clone(), Arc::new(item.with_name("item")));
-        let lists = LargeListArray::try_new(item, splits, values, nulls_of(self.present))?;
+        let lists = LargeListArray::try_new(item, splits, values, nulls_of(&self.present))?;
         Ok((
             Field::new(name, lists.data_type().clone(), true),
             Arc::new(lists),

@@ -8,6 +8,8 @@ use arrow_schema::{ArrowError, DataType, Field};
 
 use super::message;
 use super::numbers::{self, Numbers, Read};
+use super::short::Short;
+use super::spare::emptied;
 use super::spec::{DType, Default, Kind};
 
 /// What is known of the records before they are read.
@@ -63,10 +65,22 @@ impl Values {
     /// No values of type `dtype`.
     #[must_use]
     pub fn new(dtype: DType) -> Self {
+        Self::new_in(dtype, Vec::new())
+    }
+
+    /// No values of type `dtype`, in the memory of `spare` as far as it goes: the buffers of an array that
+    /// [`Self::into_array`] made.
+    #[must_use]
+    pub fn new_in(dtype: DType, mut spare: Vec<Buffer>) -> Self {
         match dtype {
-            DType::Bytes => Self::Bytes(Vec::new(), vec![0]),
-            DType::Float32 => Self::Float32(Vec::new()),
-            DType::Int64 => Self::Int64(Vec::new()),
+            DType::Bytes => {
+                let data = emptied(spare.pop());
+                let mut ends = emptied(spare.pop());
+                ends.push(0);
+                Self::Bytes(data, ends)
+            }
+            DType::Float32 => Self::Float32(emptied(spare.pop())),
+            DType::Int64 => Self::Int64(emptied(spare.pop())),
             other => {
                 numbers::of(other).map_or(Self::Unknown, |numbers| Self::Converted(other, numbers))
             }
@@ -171,6 +185,30 @@ impl Values {
             Self::Converted(_, numbers) => return numbers.push_list(list),
         }
         Ok(None)
+    }
+
+    /// Appends the values of a short list, if they are plainly `count` (none: any number); false if they
+    /// have to go the long way.
+    #[inline]
+    pub fn push_short(&mut self, list: &Short<'_>, count: Option<usize>) -> bool {
+        let is = |found: usize| count.is_none_or(|count| count == found);
+        match (self, list.kind) {
+            (Self::Bytes(data, ends), Kind::Bytes) if is(1) => {
+                list.push_bytes(data, ends);
+                true
+            }
+            (Self::Int64(values), Kind::Int64) if is(1) => {
+                list.int64().map(|value| values.push(value)).is_some()
+            }
+            (Self::Float32(values), Kind::Float32) => match list.floats() {
+                Some(floats) if is(floats.len()) => {
+                    values.extend(floats.iter().map(|bytes| f32::from_le_bytes(*bytes)));
+                    true
+                }
+                _ => false,
+            },
+            _ => false,
+        }
     }
 
     /// Appends the values of a default, which whoever makes a spec gives the right kind.

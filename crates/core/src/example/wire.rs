@@ -272,11 +272,11 @@ impl<'a> Wire<'a> {
 }
 
 /// The bit of each byte of a word that says that a varint goes on.
-const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
+pub(super) const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
 
 /// The low seven bits of each byte, pushed together: first in pairs of bytes, then in fours, then all.
 #[inline]
-fn squeeze(word: u64) -> u64 {
+pub(super) fn squeeze(word: u64) -> u64 {
     let pairs = (word & 0x007f_007f_007f_007f) | (word & 0x7f00_7f00_7f00_7f00) >> 1;
     let fours = (pairs & 0x0000_3fff_0000_3fff) | (pairs & 0x3fff_0000_3fff_0000) >> 2;
     (fours & 0x0fff_ffff) | (fours & 0x0fff_ffff_0000_0000) >> 4

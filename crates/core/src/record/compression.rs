@@ -58,6 +58,15 @@ pub enum Source {
 }
 
 impl Source {
+    /// The bytes of `file` as they are, whatever they begin with.
+    #[must_use]
+    pub fn plain(file: Box<dyn Read + Send>) -> Self {
+        Self::Plain(Input {
+            peeked: io::Cursor::default(),
+            rest: file,
+        })
+    }
+
     /// Reads some bytes into `buffer`; 0 is the clean end.
     ///
     /// # Errors

@@ -3,12 +3,13 @@
 //! A record is a byte string; what is in it is of no concern here. From the bottom up: [`crc`] and
 //! [`frame`] know the format of one record, [`sniff`] and [`compression`] turn a file's bytes into a
 //! stream of frames, [`reader`] (with its buffer) and [`records`] hand out records one by one or in
-//! batches; on the way back [`deflate`] compresses, [`publish`] decides when a file gets its name, [`writer`] uses both.
+//! batches, [`extent`] finds them without reading them; on the way back [`deflate`] compresses, [`publish`] decides when a file gets its name, [`writer`] uses both.
 
 mod buffer;
 pub mod compression;
 pub mod crc;
 pub mod deflate;
+pub mod extent;
 pub mod frame;
 pub mod publish;
 pub mod reader;
@@ -18,6 +19,7 @@ pub mod writer;
 
 pub use compression::Compression;
 pub use deflate::DeflateOptions;
+pub use extent::{Extent, Hops};
 pub use publish::Mode;
 pub use reader::{ReadOptions, RecordReader};
 pub use records::{Origin, Records, Span};

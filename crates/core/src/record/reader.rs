@@ -8,7 +8,7 @@
 //! at every further call. Skipping over damage is another tool's work.
 
 use std::fs::File;
-use std::io::{ErrorKind as IoKind, Read};
+use std::io::{ErrorKind as IoKind, Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
@@ -16,6 +16,7 @@ use std::sync::Arc;
 use super::buffer::{Buffer, CHUNK};
 use super::compression::{self, Compression, Source};
 use super::crc;
+use super::extent::Hops;
 use super::frame::{self, FOOTER, HEADER};
 use super::records::{Origin, Records, Span};
 use super::sniff;
@@ -274,6 +275,33 @@ impl RecordReader {
         }
     }
 
+    /// Goes on with record number `record`, which begins at `offset` of an uncompressed file.
+    ///
+    /// # Errors
+    /// Of the operating system; a file that cannot be gone about in.
+    pub fn seek(&mut self, offset: u64, record: u64) -> Result<()> {
+        let Some(mut file) = self.file.as_ref().and_then(|file| file.try_clone().ok()) else {
+            return Err(Error::state("this file can only be read in order"));
+        };
+        let moved = file.seek(SeekFrom::Start(offset));
+        moved.map_err(|error| self.fail(error.into()))?;
+        self.source = Source::plain(Box::new(file));
+        self.buffer = Buffer::default();
+        (self.offset, self.record) = (offset, record);
+        (self.at_end, self.wanted) = (false, HEADER);
+        Ok(())
+    }
+
+    /// What finds the records from the next one on by their headers, if they lie in a file of which any
+    /// part can be read.
+    #[must_use]
+    pub fn hops(&self) -> Option<Hops> {
+        let (file, path) = (self.file.as_ref()?, self.path.as_ref()?);
+        let file = file.try_clone().ok()?;
+        let size = file.metadata().ok()?.len();
+        Some(Hops::new(file, path, size, self.offset, self.record))
+    }
+
     /// The next records, at most `n`; fewer at the end of the file or before a fault, which the
     /// next call reports; none at the clean end.
     ///
@@ -320,6 +348,7 @@ impl RecordReader {
                         start,
                         len: data.len(),
                         number: self.record - 1,
+                        file: 0,
                     });
                 }
                 Step::End => return Ok(false),
@@ -346,7 +375,7 @@ impl RecordReader {
             path: self.path.clone(),
             buffer_offset: Some(batch.offset.wrapping_sub(first as u64)),
         };
-        Records::new(bytes, batch.spans, Some(origin))
+        Records::new(bytes, batch.spans, [origin])
     }
 
     /// Gives the records of `batch` back: they will be read again.

@@ -4,8 +4,9 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::frame::HEADER;
-use crate::error::Error;
+use super::crc;
+use super::frame::{FOOTER, HEADER};
+use crate::error::{Error, ErrorKind, Result};
 
 /// Where a record lies in its buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +17,8 @@ pub struct Span {
     pub len: usize,
     /// The record's number in its file; its place where it came from none.
     pub number: u64,
+    /// Which of the files that the records came from; 0 where they came from none.
+    pub file: u32,
 }
 
 /// Where records came from, so that errors can say so.
@@ -37,20 +40,95 @@ pub struct Records {
     bytes: Arc<Vec<u8>>,
     spans: Arc<Vec<Span>>,
     range: Range<usize>,
-    origin: Option<Origin>,
+    /// The files that they came from, if from any.
+    origins: Arc<[Origin]>,
 }
 
 impl Records {
     /// Records at `spans` of `bytes`. Spans beyond the buffer read as empty records.
     #[must_use]
-    pub fn new(bytes: Arc<Vec<u8>>, spans: Vec<Span>, origin: Option<Origin>) -> Self {
+    pub fn new(bytes: Arc<Vec<u8>>, spans: Vec<Span>, origins: impl Into<Arc<[Origin]>>) -> Self {
         let range = 0..spans.len();
         Self {
             bytes,
             spans: Arc::new(spans),
             range,
-            origin,
+            origins: origins.into(),
         }
+    }
+
+    /// The records of all `parts`, frames and all, in one buffer.
+    #[must_use]
+    pub fn concat(parts: &[Self]) -> Self {
+        let (mut bytes, mut spans, mut origins) = (Vec::new(), Vec::new(), Vec::new());
+        for part in parts {
+            let start = part.region().start;
+            let region = part.bytes.get(part.region()).unwrap_or_default();
+            let place = |at: usize| at - start + bytes.len();
+            spans.extend(part.spans().iter().map(|span| Span {
+                start: place(span.start),
+                file: span.file + as_number(origins.len()),
+                ..*span
+            }));
+            origins.extend(part.origins.iter().map(|origin| Origin {
+                path: origin.path.clone(),
+                buffer_offset: origin.buffer_offset.map(|at| {
+                    at.wrapping_add(start as u64)
+                        .wrapping_sub(bytes.len() as u64)
+                }),
+            }));
+            bytes.extend_from_slice(region);
+        }
+        Self::new(Arc::new(bytes), spans, origins)
+    }
+
+    /// Where the frames of the records lie.
+    fn region(&self) -> Range<usize> {
+        let starts = self.spans().iter().map(|span| span.start);
+        let ends = self.spans().iter().map(|span| span.start + span.len);
+        let is_framed = self.is_framed();
+        let (before, behind) = if is_framed { (HEADER, FOOTER) } else { (0, 0) };
+        match (starts.min(), ends.max()) {
+            (Some(first), Some(last)) => first.saturating_sub(before)..last + behind,
+            _ => 0..0,
+        }
+    }
+
+    /// Whether the buffer is a piece of a file, in which each record stands between header and checksum.
+    fn is_framed(&self) -> bool {
+        let is_piece = |origin: &Origin| origin.buffer_offset.is_some();
+        !self.origins.is_empty() && self.origins.iter().all(is_piece)
+    }
+
+    /// Checks the data of records that are still in the frames of their files.
+    ///
+    /// # Errors
+    /// [`ErrorKind::DataChecksum`], of the first record that it is wrong for.
+    pub fn verify(&self) -> Result<()> {
+        for (index, span) in self.spans().iter().enumerate() {
+            let data = self.slice_of(*span);
+            let footer = self.bytes.get(span.start + span.len..).unwrap_or_default();
+            let footer = footer.first_chunk::<FOOTER>();
+            if footer.is_none_or(|footer| crc::masked(data) != u32::from_le_bytes(*footer)) {
+                return Err(self.locate(index, ErrorKind::DataChecksum.into()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Where these records come from, without the records: they read as empty ones.
+    #[must_use]
+    pub fn places(&self) -> Self {
+        Self {
+            bytes: Arc::default(),
+            ..self.clone()
+        }
+    }
+
+    /// The buffer, if nobody else holds it.
+    #[must_use]
+    pub fn into_buffer(self) -> Option<Vec<u8>> {
+        Arc::try_unwrap(self.bytes).ok()
     }
 
     /// Records that lie one behind the other, the ends of which are `ends`.
@@ -65,12 +143,13 @@ impl Records {
                     start,
                     len: end - start,
                     number: number as u64,
+                    file: 0,
                 };
                 start = end;
                 span
             })
             .collect();
-        Self::new(Arc::new(bytes), spans, None)
+        Self::new(Arc::new(bytes), spans, [])
     }
 
     /// How many records.
@@ -112,7 +191,7 @@ impl Records {
             bytes: Arc::clone(&self.bytes),
             spans: Arc::clone(&self.spans),
             range: self.range.start + start..self.range.start + end,
-            origin: self.origin.clone(),
+            origins: Arc::clone(&self.origins),
         }
     }
 
@@ -129,7 +208,7 @@ impl Records {
             bytes: Arc::clone(&self.bytes),
             spans: Arc::new(spans),
             range,
-            origin: self.origin.clone(),
+            origins: Arc::clone(&self.origins),
         })
     }
 
@@ -150,9 +229,10 @@ impl Records {
                 start,
                 len: end.saturating_sub(start),
                 number: self.number(index),
+                file: self.file(index),
             }
         }));
-        Self::new(Arc::clone(&self.bytes), spans, Some(self.origin_of_parts()))
+        Self::new(Arc::clone(&self.bytes), spans, self.origins_of_parts())
     }
 
     /// Records that were made of these, one of each, in order: they lie one behind the other in
@@ -165,40 +245,54 @@ impl Records {
             start,
             len: end.saturating_sub(start),
             number: self.number(index),
+            file: self.file(index),
         });
-        Self::new(
-            Arc::new(bytes),
-            spans.collect(),
-            Some(self.origin_of_parts()),
-        )
+        Self::new(Arc::new(bytes), spans.collect(), self.origins_of_parts())
     }
 
-    fn origin_of_parts(&self) -> Origin {
-        Origin {
-            path: self.origin.as_ref().and_then(|origin| origin.path.clone()),
+    /// Errors in parts name records by their number alone, also where these came from no file.
+    fn origins_of_parts(&self) -> Vec<Origin> {
+        let nowhere = Origin {
+            path: None,
             buffer_offset: None,
+        };
+        let mut origins: Vec<Origin> = self
+            .origins
+            .iter()
+            .map(|origin| Origin {
+                path: origin.path.clone(),
+                buffer_offset: None,
+            })
+            .collect();
+        if origins.is_empty() {
+            origins.push(nowhere);
         }
+        origins
     }
 
     /// The number of record `index` in its file; its place here, where it came from none.
     fn number(&self, index: usize) -> u64 {
-        let span = self.spans().get(index).filter(|_| self.origin.is_some());
+        let span = self.spans().get(index).filter(|_| !self.origins.is_empty());
         span.map_or(index as u64, |span| span.number)
+    }
+
+    fn file(&self, index: usize) -> u32 {
+        self.spans().get(index).map_or(0, |span| span.file)
     }
 
     /// `error`, found in record `index`, with all that is known of where that record stands.
     #[must_use]
     pub fn locate(&self, index: usize, error: Error) -> Error {
-        let Some(origin) = &self.origin else {
+        let Some(span) = self.spans().get(index) else {
             return error.at_record(index as u64);
         };
-        let mut error = error;
-        if let Some(span) = self.spans().get(index) {
-            error = error.at_record(span.number);
-            if let Some(buffer_offset) = origin.buffer_offset {
-                let header = (span.start - HEADER) as u64;
-                error = error.at_offset(buffer_offset.wrapping_add(header));
-            }
+        let Some(origin) = self.origins.get(span.file as usize) else {
+            return error.at_record(index as u64);
+        };
+        let mut error = error.at_record(span.number);
+        if let Some(buffer_offset) = origin.buffer_offset {
+            let header = buffer_offset.wrapping_add(span.start as u64);
+            error = error.at_offset(header.wrapping_sub(HEADER as u64));
         }
         match &origin.path {
             Some(path) => error.with_path(path),
@@ -227,4 +321,8 @@ impl<'a> FromIterator<&'a [u8]> for Records {
         }
         Self::contiguous(bytes, ends)
     }
+}
+
+fn as_number(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
 }

@@ -1,0 +1,217 @@
+//! Records of an uncompressed file whose places are known by their headers, and which have not been read.
+//!
+//! Finding them costs a tiny read each, and no payload; so one thread can find large records faster
+//! than several read them.
+
+use std::fs::File;
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::frame::{self, FOOTER, HEADER};
+use super::records::{Origin, Records, Span};
+use crate::error::{ErrorKind, Result};
+use crate::interrupt::retrying;
+
+/// Goes from header to header.
+pub struct Hops {
+    file: Arc<File>,
+    path: Arc<Path>,
+    size: u64,
+    offset: u64,
+    record: u64,
+}
+
+impl Hops {
+    /// From record number `record`, which begins at `offset` of a file of `size` bytes.
+    #[must_use]
+    pub fn new(file: File, path: &Arc<Path>, size: u64, offset: u64, record: u64) -> Self {
+        Self {
+            file: Arc::new(file),
+            path: Arc::clone(path),
+            size,
+            offset,
+            record,
+        }
+    }
+
+    /// Where the next record begins.
+    #[must_use]
+    pub fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// The number of the next record.
+    #[must_use]
+    pub fn record(&self) -> u64 {
+        self.record
+    }
+
+    /// The next records, at most `n`; fewer before the end of the file and before anything unusual, about
+    /// which a reader can say more; `None` if there are none.
+    pub fn find(&mut self, n: usize) -> Option<Extent> {
+        let first = self.offset;
+        let mut spans = Vec::with_capacity(n.min(1024));
+        while spans.len() < n
+            && let Some(len) = self.hop()
+        {
+            let end = self.offset - FOOTER as u64 - first;
+            spans.push(Span {
+                start: usize::try_from(end).ok()?.checked_sub(len)?,
+                len,
+                number: self.record - 1,
+                file: 0,
+            });
+        }
+        let last = spans.last()?;
+        Some(Extent {
+            bytes: last.start + last.len + FOOTER,
+            spans,
+            offset: first,
+            file: Arc::clone(&self.file),
+            path: Arc::clone(&self.path),
+        })
+    }
+
+    /// Goes over one record that is there whole, and says how long its data is.
+    fn hop(&mut self) -> Option<usize> {
+        let mut header = [0; HEADER];
+        let read = retrying(|| read_at(&self.file, &mut header, self.offset));
+        read.ok().filter(|&count| count == HEADER)?;
+        let length = frame::parse_header(&header).ok()?;
+        let end = self.offset.checked_add(length)?;
+        let end = end.checked_add((HEADER + FOOTER) as u64)?;
+        if end > self.size {
+            return None;
+        }
+        self.offset = end;
+        self.record += 1;
+        usize::try_from(length).ok()
+    }
+}
+
+/// Records that have been found, and not read yet.
+pub struct Extent {
+    file: Arc<File>,
+    path: Arc<Path>,
+    /// Where the header of the first one begins.
+    offset: u64,
+    /// Relative to that.
+    spans: Vec<Span>,
+    bytes: usize,
+}
+
+impl Extent {
+    /// How many bytes each record has.
+    #[must_use]
+    pub fn lengths(&self) -> impl ExactSizeIterator<Item = usize> + Clone {
+        self.spans.iter().map(|span| span.len)
+    }
+
+    /// The next records from number `start` of these on: at least one, if there is any, and as many as
+    /// have `bytes` bytes.
+    #[must_use]
+    pub fn some(&self, start: usize, bytes: usize) -> Range<usize> {
+        let rest = self.spans.get(start..).unwrap_or_default();
+        let limit = rest
+            .first()
+            .map_or(0, |span| span.start)
+            .saturating_add(bytes);
+        let fitting = rest
+            .iter()
+            .take_while(|span| span.start + span.len <= limit);
+        let count = fitting.count().max(1).min(rest.len());
+        start..start + count
+    }
+
+    /// Reads the records of `range` into `buffer`.
+    ///
+    /// # Errors
+    /// Of the operating system; a file that has become shorter.
+    pub fn read(&self, range: Range<usize>, mut buffer: Vec<u8>) -> Result<Records> {
+        let spans = self.spans.get(range).unwrap_or_default();
+        let from = spans.first().map_or(0, |span| span.start - HEADER);
+        let to = spans
+            .last()
+            .map_or(0, |span| span.start + span.len + FOOTER);
+        let offset = self.offset + from as u64;
+        if buffer.len() < to - from {
+            buffer.resize(to - from, 0);
+        }
+        let room = buffer.get_mut(..to - from).unwrap_or_default();
+        let filled = fill(&self.file, room, offset);
+        let spans: Vec<Span> = spans
+            .iter()
+            .map(|span| Span {
+                start: span.start - from,
+                ..*span
+            })
+            .collect();
+        let fault = match filled {
+            Ok(count) if count == to - from => None,
+            Ok(count) => Some(cut_off(&spans, count)),
+            Err(error) => Some((0, error.into())),
+        };
+        let records = Records::new(Arc::new(buffer), spans, [self.origin(offset)]);
+        match fault {
+            None => Ok(records),
+            Some((index, kind)) => Err(records.locate(index, kind.into())),
+        }
+    }
+
+    /// Where these records come from, without the records.
+    #[must_use]
+    pub fn places(&self) -> Records {
+        let origin = self.origin(self.offset);
+        Records::new(Arc::default(), self.spans.clone(), [origin])
+    }
+
+    /// How many bytes the frames have.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    fn origin(&self, buffer_offset: u64) -> Origin {
+        Origin {
+            path: Some(Arc::clone(&self.path)),
+            buffer_offset: Some(buffer_offset),
+        }
+    }
+}
+
+/// The first record that is not whole, now that the file has become shorter and only `have` bytes are there.
+fn cut_off(spans: &[Span], have: usize) -> (usize, ErrorKind) {
+    let is_whole = |span: &&Span| span.start + span.len + FOOTER <= have;
+    let whole = spans.iter().take_while(is_whole).count();
+    let kind = spans
+        .get(whole)
+        .map_or(ErrorKind::TruncatedHeader(0), |span| {
+            ErrorKind::TruncatedRecord {
+                need: (span.len + FOOTER) as u64,
+                have: have.saturating_sub(span.start) as u64,
+            }
+        });
+    (whole, kind)
+}
+
+fn fill(file: &File, room: &mut [u8], offset: u64) -> std::io::Result<usize> {
+    let mut filled = 0;
+    while let Some(rest) = room.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+        match retrying(|| read_at(file, rest, offset + filled as u64))? {
+            0 => break,
+            count => filled += count,
+        }
+    }
+    Ok(filled)
+}
+
+#[cfg(unix)]
+fn read_at(file: &File, room: &mut [u8], offset: u64) -> std::io::Result<usize> {
+    std::os::unix::fs::FileExt::read_at(file, room, offset)
+}
+
+#[cfg(windows)]
+fn read_at(file: &File, room: &mut [u8], offset: u64) -> std::io::Result<usize> {
+    std::os::windows::fs::FileExt::seek_read(file, room, offset)
+}

@@ -1,0 +1,301 @@
+//! Files → batches of records, or of columns, in order, on several threads: where records and columns meet.
+//!
+//! One thread at a time finds where the next batch lies: it reads small records, and of large ones
+//! only the headers. The rest (reading large records, checksums, decoding) each thread does for a
+//! batch of its own.
+
+use std::ops::Range;
+use std::path::PathBuf;
+
+use crate::error::{Error, Result};
+use crate::example::Decode;
+use crate::example::values::Outlook;
+use crate::interrupt::Pulse;
+use crate::ordered::Ordered;
+use crate::record::{Extent, Hops, ReadOptions, RecordReader, Records};
+
+/// What to read, and how.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The files, one behind the other.
+    pub paths: Vec<PathBuf>,
+    /// How to read them.
+    pub read: ReadOptions,
+    /// How many records a batch has; batches go on across the ends of files.
+    pub batch: usize,
+    /// Whether to leave out a last batch of fewer records.
+    pub drop_remainder: bool,
+    /// How many threads work.
+    pub threads: usize,
+}
+
+/// Batches in order. After an error there is nothing more.
+pub type Scan<T> = Ordered<Result<T>>;
+
+/// Reads batches of records.
+///
+/// # Errors
+/// Of the operating system, if it has no thread to give. Errors of files come with their batches.
+pub fn scan_records(request: &Request) -> Result<Scan<Records>> {
+    let verify = request.read.verify;
+    start(request, || {
+        move |parts: Vec<Part>| {
+            let mut read = Vec::with_capacity(parts.len());
+            for part in parts {
+                read.push(part.into_records(verify)?);
+            }
+            Ok(match <[Records; 1]>::try_from(read) {
+                Ok([records]) => records,
+                Err(parts) => Records::concat(&parts),
+            })
+        }
+    })
+}
+
+/// Decodes batches into columns, each thread with a decoder that `make` makes. With the columns come the
+/// places of their records, as records without content.
+///
+/// # Errors
+/// As for [`scan_records`].
+pub fn scan_columns<D>(
+    request: &Request,
+    mut make: impl FnMut() -> D,
+) -> Result<Scan<(D::Batch, Records)>>
+where
+    D: Decode<Batch: Send + 'static> + Send + 'static,
+{
+    let verify = request.read.verify;
+    start(request, || {
+        let mut worker = Worker {
+            decoder: make(),
+            scratch: Vec::new(),
+            verify,
+        };
+        move |parts: Vec<Part>| worker.decode(&parts)
+    })
+}
+
+fn start<T, W>(request: &Request, mut make: impl FnMut() -> W) -> Result<Scan<T>>
+where
+    T: Send + 'static,
+    W: FnMut(Vec<Part>) -> Result<T> + Send + 'static,
+{
+    let mut feed = Feed::new(request);
+    // As many batches may wait as are in the making.
+    Ordered::start(
+        request.threads,
+        2 * request.threads,
+        move || feed.next_batch().transpose(),
+        || {
+            let mut work = make();
+            move |parts: Result<Vec<Part>>| work(parts?)
+        },
+    )
+}
+
+/// Records of a batch that lie in one file, and whose data nobody has checked yet.
+enum Part {
+    /// They have been read.
+    Read(Records),
+    /// They have been found.
+    Found(Extent),
+}
+
+impl Part {
+    fn len(&self) -> usize {
+        self.lengths().len()
+    }
+
+    fn lengths(&self) -> impl ExactSizeIterator<Item = usize> {
+        let lengths: Vec<usize> = match self {
+            Self::Read(records) => records.iter().map(<[u8]>::len).collect(),
+            Self::Found(extent) => extent.lengths().collect(),
+        };
+        lengths.into_iter()
+    }
+
+    fn into_records(self, verify: bool) -> Result<Records> {
+        let records = match self {
+            Self::Read(records) => records,
+            Self::Found(extent) => extent.read(0..extent.lengths().len(), Vec::new())?,
+        };
+        if verify {
+            records.verify()?;
+        }
+        Ok(records)
+    }
+
+    fn places(&self) -> Records {
+        match self {
+            Self::Read(records) => records.places(),
+            Self::Found(extent) => extent.places(),
+        }
+    }
+}
+
+/// What finds the parts of batches.
+struct Feed {
+    paths: std::vec::IntoIter<PathBuf>,
+    read: ReadOptions,
+    batch: usize,
+    drop_remainder: bool,
+    shard: Option<Shard>,
+    has_failed: bool,
+}
+
+impl Feed {
+    fn new(request: &Request) -> Self {
+        Self {
+            paths: request.paths.clone().into_iter(),
+            read: ReadOptions {
+                verify: false,
+                ..request.read
+            },
+            batch: request.batch.max(1),
+            drop_remainder: request.drop_remainder,
+            shard: None,
+            has_failed: false,
+        }
+    }
+
+    fn next_batch(&mut self) -> Result<Option<Vec<Part>>> {
+        if self.has_failed {
+            return Ok(None);
+        }
+        let parts = self.next_parts();
+        self.has_failed = parts.is_err();
+        parts
+    }
+
+    fn next_parts(&mut self) -> Result<Option<Vec<Part>>> {
+        let (mut parts, mut missing) = (Vec::new(), self.batch);
+        while missing > 0
+            && let Some(part) = self.next_part(missing)?
+        {
+            missing -= part.len();
+            parts.push(part);
+        }
+        let is_wanted = missing == 0 || !self.drop_remainder;
+        Ok(Some(parts).filter(|parts| is_wanted && !parts.is_empty()))
+    }
+
+    fn next_part(&mut self, n: usize) -> Result<Option<Part>> {
+        loop {
+            if let Some(shard) = &mut self.shard
+                && let Some(part) = shard.next_part(n)?
+            {
+                return Ok(Some(part));
+            }
+            let Some(path) = self.paths.next() else {
+                return Ok(None);
+            };
+            self.shard = Some(Shard::new(RecordReader::open(&path, self.read)?));
+        }
+    }
+}
+
+/// Records of so many bytes on average are found by their headers. A tiny read costs about as much as
+/// reading 4 KB.
+const LARGE: usize = 16 << 10;
+
+/// A file that is being read.
+struct Shard {
+    reader: RecordReader,
+    hops: Option<Hops>,
+    /// Whether hopping has come to something that only the reader knows what to say about.
+    reads_on: bool,
+}
+
+impl Shard {
+    fn new(reader: RecordReader) -> Self {
+        Self {
+            reader,
+            hops: None,
+            reads_on: false,
+        }
+    }
+
+    fn next_part(&mut self, n: usize) -> Result<Option<Part>> {
+        if let Some(mut hops) = self.hops.take() {
+            if let Some(extent) = hops.find(n) {
+                self.hops = Some(hops);
+                return Ok(Some(Part::Found(extent)));
+            }
+            self.reads_on = true;
+            self.reader.seek(hops.offset(), hops.record())?;
+        }
+        let records = self.reader.read_batch(n)?;
+        if records.is_empty() {
+            return Ok(None);
+        }
+        if !self.reads_on && records.payload_bytes() / records.len() >= LARGE {
+            self.hops = self.reader.hops();
+        }
+        Ok(Some(Part::Read(records)))
+    }
+}
+
+/// What decodes a batch at a time.
+struct Worker<D> {
+    decoder: D,
+    /// Records that were found are read to here.
+    scratch: Vec<u8>,
+    verify: bool,
+}
+
+/// So much is read at once, so that it is still in the processor's cache when it is decoded.
+const PIECE: usize = 256 << 10;
+
+impl<D: Decode> Worker<D> {
+    fn decode(&mut self, parts: &[Part]) -> Result<(D::Batch, Records)> {
+        self.decoder.begin(outlook_of(parts));
+        let mut row = 0;
+        for part in parts {
+            match part {
+                Part::Read(records) => self.push(records, &mut row)?,
+                Part::Found(extent) => self.read_and_push(extent, &mut row)?,
+            }
+        }
+        let columns = self.decoder.finish();
+        let columns = columns.map_err(|error| Error::spec(error.to_string()))?;
+        let places: Vec<Records> = parts.iter().map(Part::places).collect();
+        Ok((columns, Records::concat(&places)))
+    }
+
+    fn read_and_push(&mut self, extent: &Extent, row: &mut usize) -> Result<()> {
+        let mut some: Range<usize> = 0..0;
+        while some.end < extent.lengths().len() {
+            some = extent.some(some.end, PIECE);
+            let records = extent.read(some.clone(), std::mem::take(&mut self.scratch))?;
+            self.push(&records, row)?;
+            self.scratch = records.into_buffer().unwrap_or_default();
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, records: &Records, row: &mut usize) -> Result<()> {
+        if self.verify {
+            records.verify()?;
+        }
+        let mut pulse = Pulse::start();
+        for (index, record) in records.iter().enumerate() {
+            if record.len() > PIECE || index.is_multiple_of(1024) {
+                pulse.check()?;
+            }
+            let pushed = self.decoder.push(record, *row);
+            pushed.map_err(|error| records.locate(index, error))?;
+            *row += 1;
+        }
+        Ok(())
+    }
+}
+
+fn outlook_of(parts: &[Part]) -> Outlook {
+    let mut lengths = parts.iter().flat_map(Part::lengths);
+    let first = lengths.next();
+    Outlook {
+        rows: parts.iter().map(Part::len).sum(),
+        bytes: first.unwrap_or(0) + lengths.sum::<usize>(),
+        first: first.unwrap_or(0),
+    }
+}
