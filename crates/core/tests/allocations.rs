@@ -9,6 +9,8 @@
 #[path = "agreement/memory.rs"]
 mod memory;
 
+mod wire_bytes;
+
 use std::io::{Cursor, Write};
 use std::sync::{Mutex, PoisonError};
 
@@ -19,6 +21,7 @@ use tfrecs_core::example::scalars::{EventDecoder, Wanted};
 use tfrecs_core::example::{DType, FeatureSpec, Layout as Columns, decode};
 use tfrecs_core::record::deflate::{Deflater, Flush};
 use tfrecs_core::record::{Compression, DeflateOptions, ReadOptions, RecordReader, frame};
+use wire_bytes::delimited;
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
@@ -174,13 +177,6 @@ fn spec(name: &str, dtype: DType, layout: Columns) -> FeatureSpec {
         dtype,
         layout,
     }
-}
-
-fn delimited(tag: u8, content: &[u8]) -> Vec<u8> {
-    let mut field = vec![tag];
-    tfrecs_core::example::wire::push_varint(&mut field, content.len() as u64);
-    field.extend(content);
-    field
 }
 
 /// An Example of one feature "a", with `list` in field `kind`.

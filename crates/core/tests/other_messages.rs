@@ -15,11 +15,8 @@ use tfrecs_core::example::scalars::{EventDecoder, Wanted};
 use tfrecs_core::record::{Origin, Records};
 use tfrecs_core::{Category, Error};
 
-fn delimited(tag: u8, content: &[u8]) -> Vec<u8> {
-    let length = u8::try_from(content.len()).unwrap();
-    assert!(length < 0x80, "a varint of one byte");
-    [&[tag, length], content].concat()
-}
+mod wire_bytes;
+use wire_bytes::delimited;
 
 fn list_of(examples: &[Vec<u8>], context: Option<&[u8]>) -> Vec<u8> {
     let mut record: Vec<u8> = examples
