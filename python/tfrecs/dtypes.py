@@ -7,6 +7,7 @@ type.
 
 import re
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -123,6 +124,7 @@ def _word(dtype: Any) -> str:
     return "bytes" if resolved.kind in "SUOT" else resolved.name
 
 
+@cache
 def numpy_dtype(name: str) -> np.dtype[Any]:
     """Return NumPy's dtype of numbers of a type.
 

@@ -1,5 +1,6 @@
 """Lists of examples with a context: TensorFlow Ranking's `ExampleListWithContext`."""
 
+import math
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
@@ -159,7 +160,7 @@ def _sparse_lists(
 def _padded(values: Values, row_splits: IntArray, list_size: int, default: Any) -> Values:
     """Cut lists of elements to one length, and fill the shorter ones up."""
     shape = values.shape[1:]
-    each = int(np.prod(shape, dtype=np.int64))
+    each = math.prod(shape)
     pool, padding = _with_padding(values, each, default)
     places = row_splits[:-1, np.newaxis] + np.arange(list_size)
     is_there = places < row_splits[1:, np.newaxis]

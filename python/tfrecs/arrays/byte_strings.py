@@ -1,5 +1,6 @@
 """An array of byte strings, which NumPy does not have."""
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
 
@@ -46,11 +47,14 @@ class BytesArray:
         """Make an array of the values between consecutive `offsets` of `data`."""
         self.data = data
         self.offsets = offsets
+        # The Arrow column that this array is the whole of, for handing it out without a copy.
+        self._source = _source
+        if _source is not None and isinstance(shape, tuple):
+            self.shape: tuple[int, ...] = shape
+            return
         self.shape = (len(offsets) - 1,) if shape is None else tuple(int(dim) for dim in shape)
         if self.size != len(offsets) - 1:
             raise SpecError(f"shape {self.shape} does not hold {len(offsets) - 1} values")
-        # The Arrow column that this array is the whole of, for handing it out without a copy.
-        self._source = _source
 
     @classmethod
     def from_values(cls, values: Iterable[bytes | str]) -> "BytesArray":
@@ -63,7 +67,7 @@ class BytesArray:
     @property
     def size(self) -> int:
         """How many values there are."""
-        return int(np.prod(self.shape, dtype=np.int64))
+        return math.prod(self.shape)
 
     @property
     def ndim(self) -> int:
@@ -111,7 +115,7 @@ class BytesArray:
         return self._at(places)
 
     def _rows(self, start: int, stop: int) -> "BytesArray":
-        each = int(np.prod(self.shape[1:], dtype=np.int64))
+        each = math.prod(self.shape[1:])
         offsets = self.offsets[start * each : stop * each + 1]
         return BytesArray(self.data, offsets, (stop - start, *self.shape[1:]))
 

@@ -38,7 +38,7 @@ def scattered(values: Values, places: IntArray, size: int, default: Any) -> Valu
 
 
 def _scattered_bytes(values: BytesArray, places: IntArray, size: int, default: Any) -> BytesArray:
-    each = int(np.prod(values.shape[1:], dtype=np.int64))
+    each = math.prod(values.shape[1:])
     shape = (size, *values.shape[1:])
     if default in (None, b"", "") and (places[1:] > places[:-1]).all():
         return _spread(values, places, size, each).reshape(shape)

@@ -11,6 +11,8 @@ from tfrecs.arrays.pieces import Pieces, pieces_of_rows
 from tfrecs.arrays.ragged import RaggedTensor
 from tfrecs.dtypes import numpy_dtype
 
+_BYTE, _OFFSET = np.dtype(np.uint8), np.dtype(np.int64)
+
 Column: TypeAlias = npt.NDArray[Any] | BytesArray | RaggedTensor
 
 
@@ -18,12 +20,13 @@ def column_of(columns: _core.Columns, index: int) -> Column:
     """Return column `index` as arrays over its own memory."""
     dtype, memory, offsets, shape, splits, present = columns.column(index)
     source = (columns, index)
-    flat = _flat_values(dtype, memory, offsets)
     if not splits:
         full = (columns.num_rows, *shape)
-        if isinstance(flat, BytesArray):
-            return BytesArray(flat.data, flat.offsets, full, _source=source)
-        return flat.reshape(full)
+        if offsets is not None:
+            return BytesArray(view(memory, _BYTE), view(offsets, _OFFSET), full, _source=source)
+        array = view(memory, numpy_dtype(dtype))
+        return array.reshape(full) if shape else array
+    flat = _flat_values(dtype, memory, offsets)
     values: Values | RaggedTensor = flat.reshape((-1, *shape)) if shape else flat
     for inner in reversed(splits[1:]):
         values = RaggedTensor(values, view(inner, np.int64))
@@ -39,7 +42,7 @@ def _flat_values(dtype: str, memory: _core.Buffer, offsets: _core.Buffer | None)
 
 def view(memory: _core.Buffer, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
     """Return native memory as an array over it."""
-    return np.frombuffer(memoryview(memory), dtype)  # type: ignore[arg-type, unused-ignore]
+    return np.frombuffer(memory, dtype)  # type: ignore[call-overload, no-any-return, unused-ignore]
 
 
 def ragged_pieces(name: str, ragged: RaggedTensor) -> Pieces:
