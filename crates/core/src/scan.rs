@@ -12,7 +12,7 @@ use crate::example::Decode;
 use crate::example::values::Outlook;
 use crate::interrupt::Pulse;
 use crate::ordered::Ordered;
-use crate::record::{Extent, Hops, ReadOptions, RecordReader, Records};
+use crate::record::{Extent, Hops, Lent, ReadOptions, RecordReader, Records};
 
 /// What to read, and how.
 #[derive(Clone, Debug)]
@@ -39,10 +39,11 @@ pub type Scan<T> = Ordered<Result<T>>;
 pub fn scan_records(request: &Request) -> Result<Scan<Records>> {
     let verify = request.read.verify;
     start(request, || {
+        let mut lent = Lent::default();
         move |parts: Vec<Part>| {
             let mut read = Vec::with_capacity(parts.len());
             for part in parts {
-                read.push(part.into_records(verify)?);
+                read.push(part.into_records(&mut lent, verify)?);
             }
             Ok(match <[Records; 1]>::try_from(read) {
                 Ok([records]) => records,
@@ -103,21 +104,32 @@ enum Part {
 
 impl Part {
     fn len(&self) -> usize {
-        self.lengths().len()
+        match self {
+            Self::Read(records) => records.len(),
+            Self::Found(extent) => extent.len(),
+        }
     }
 
-    fn lengths(&self) -> impl ExactSizeIterator<Item = usize> {
-        let lengths: Vec<usize> = match self {
-            Self::Read(records) => records.iter().map(<[u8]>::len).collect(),
-            Self::Found(extent) => extent.lengths().collect(),
-        };
-        lengths.into_iter()
+    /// How many bytes the first record has, and all together.
+    fn bytes(&self) -> (usize, usize) {
+        match self {
+            Self::Read(records) => {
+                let first = records.get(0).map_or(0, <[u8]>::len);
+                (first, records.payload_bytes())
+            }
+            Self::Found(extent) => (extent.first(), extent.payload_bytes()),
+        }
     }
 
-    fn into_records(self, verify: bool) -> Result<Records> {
+    fn into_records(self, lent: &mut Lent, verify: bool) -> Result<Records> {
         let records = match self {
             Self::Read(records) => records,
-            Self::Found(extent) => extent.read(0..extent.lengths().len(), Vec::new())?,
+            Self::Found(extent) => {
+                let buffer = lent.take(extent.bytes());
+                let records = extent.read(0..extent.len(), buffer)?;
+                records.lend(lent);
+                records
+            }
         };
         if verify {
             records.verify()?;
@@ -264,7 +276,7 @@ impl<D: Decode> Worker<D> {
 
     fn read_and_push(&mut self, extent: &Extent, row: &mut usize) -> Result<()> {
         let mut some: Range<usize> = 0..0;
-        while some.end < extent.lengths().len() {
+        while some.end < extent.len() {
             some = extent.some(some.end, PIECE);
             let records = extent.read(some.clone(), std::mem::take(&mut self.scratch))?;
             self.push(&records, row)?;
@@ -291,11 +303,9 @@ impl<D: Decode> Worker<D> {
 }
 
 fn outlook_of(parts: &[Part]) -> Outlook {
-    let mut lengths = parts.iter().flat_map(Part::lengths);
-    let first = lengths.next();
     Outlook {
         rows: parts.iter().map(Part::len).sum(),
-        bytes: first.unwrap_or(0) + lengths.sum::<usize>(),
-        first: first.unwrap_or(0),
+        bytes: parts.iter().map(|part| part.bytes().1).sum(),
+        first: parts.first().map_or(0, |part| part.bytes().0),
     }
 }

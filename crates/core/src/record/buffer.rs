@@ -17,8 +17,8 @@ const PIECE: usize = 256 << 10;
 /// The most that is reserved ahead for a batch before its bytes are there.
 const MAX_AHEAD: usize = 32 << 20;
 
-/// How many buffers of earlier batches are kept an eye on.
-const MAX_LENT: usize = 3;
+/// How many buffers of earlier batches are kept an eye on: those that wait, and those with the consumer.
+const MAX_LENT: usize = 6;
 
 /// Bytes that were read and not handed out yet, behind those that belong to a batch in the making.
 #[derive(Default)]
@@ -32,8 +32,33 @@ pub struct Buffer {
     held: usize,
     /// Bytes that a whole batch probably takes.
     expected: usize,
-    /// Buffers that went out with batches, and may come back.
-    lent: Vec<Arc<Vec<u8>>>,
+    lent: Lent,
+}
+
+/// Buffers that went out with batches, and may come back.
+#[derive(Default)]
+pub struct Lent(Vec<Arc<Vec<u8>>>);
+
+impl Lent {
+    /// Keeps an eye on a buffer that goes out.
+    pub fn lend(&mut self, bytes: &Arc<Vec<u8>>) {
+        if self.0.len() == MAX_LENT {
+            self.0.remove(0);
+        }
+        self.0.push(Arc::clone(bytes));
+    }
+
+    /// At least `size` bytes: a buffer that was lent and is nobody else's any more, or a new one.
+    pub fn take(&mut self, size: usize) -> Vec<u8> {
+        let fits = |buffer: &Arc<Vec<u8>>| {
+            Arc::strong_count(buffer) == 1 && (size..=4 * size).contains(&buffer.len())
+        };
+        let found = self.0.iter().position(fits);
+        found
+            .and_then(|place| Arc::try_unwrap(self.0.swap_remove(place)).ok())
+            // A little more than asked for, so that it fits the next batch too.
+            .unwrap_or_else(|| vec![0; size + size / 8])
+    }
 }
 
 impl Buffer {
@@ -123,10 +148,7 @@ impl Buffer {
         self.start = 0;
         self.end = unread;
         let bytes = Arc::new(std::mem::replace(&mut self.bytes, rest));
-        if self.lent.len() == MAX_LENT {
-            self.lent.remove(0);
-        }
-        self.lent.push(Arc::clone(&bytes));
+        self.lent.lend(&bytes);
         (bytes, first)
     }
 
@@ -157,7 +179,7 @@ impl Buffer {
 
     /// A buffer of at least `size` bytes that begins with those that are still needed.
     fn copy_of_kept(&mut self, size: usize) -> Vec<u8> {
-        let mut copy = self.new_bytes(size);
+        let mut copy = self.lent.take(size);
         let kept = self
             .bytes
             .get(self.start - self.held..self.end)
@@ -166,21 +188,5 @@ impl Buffer {
             head.copy_from_slice(kept);
         }
         copy
-    }
-
-    /// At least `size` bytes: a buffer that was lent and is nobody else's any more, or a new one.
-    fn new_bytes(&mut self, size: usize) -> Vec<u8> {
-        let fits = |buffer: &Arc<Vec<u8>>| {
-            Arc::strong_count(buffer) == 1 && (size..=4 * size).contains(&buffer.len())
-        };
-        let found = self
-            .lent
-            .iter()
-            .position(fits)
-            .map(|place| self.lent.swap_remove(place));
-        found
-            .and_then(|buffer| Arc::try_unwrap(buffer).ok())
-            // A little more than asked for, so that it fits the next batch too.
-            .unwrap_or_else(|| vec![0; size + size / 8])
     }
 }

@@ -102,10 +102,23 @@ pub struct Extent {
 }
 
 impl Extent {
-    /// How many bytes each record has.
+    /// How many records.
     #[must_use]
-    pub fn lengths(&self) -> impl ExactSizeIterator<Item = usize> + Clone {
-        self.spans.iter().map(|span| span.len)
+    #[allow(clippy::len_without_is_empty, reason = "there is one at least")]
+    pub fn len(&self) -> usize {
+        self.spans.len()
+    }
+
+    /// How many bytes the first record has.
+    #[must_use]
+    pub fn first(&self) -> usize {
+        self.spans.first().map_or(0, |span| span.len)
+    }
+
+    /// How many bytes the records have together, frames not counted.
+    #[must_use]
+    pub fn payload_bytes(&self) -> usize {
+        self.spans.iter().map(|span| span.len).sum()
     }
 
     /// The next records from number `start` of these on: at least one, if there is any, and as many as

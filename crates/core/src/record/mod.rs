@@ -17,6 +17,7 @@ pub mod records;
 pub mod sniff;
 pub mod writer;
 
+pub use buffer::Lent;
 pub use compression::Compression;
 pub use deflate::DeflateOptions;
 pub use extent::{Extent, Hops};

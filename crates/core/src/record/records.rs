@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
+use super::buffer::Lent;
 use super::crc;
 use super::frame::{FOOTER, HEADER};
 use crate::error::{Error, ErrorKind, Result};
@@ -123,6 +124,11 @@ impl Records {
             bytes: Arc::default(),
             ..self.clone()
         }
+    }
+
+    /// Has `lent` keep an eye on the buffer.
+    pub fn lend(&self, lent: &mut Lent) {
+        lent.lend(&self.bytes);
     }
 
     /// The buffer, if nobody else holds it.
