@@ -167,7 +167,7 @@ def test_shapes_from_a_batch() -> None:
     batch = tfrecs.parse_example(records, spec)
     ragged = tfrecs.decode_batch(records)
     for shape in (batch["shape"], ragged["shape"], [image.shape for image in images]):
-        found = tfrecs.decode_raw(batch["image"], "uint8", shape=shape)  # type: ignore[arg-type]
+        found = tfrecs.decode_raw(batch["image"], "uint8", shape=shape)
         assert all((a == b).all() for a, b in zip(found, images, strict=True))
 
 

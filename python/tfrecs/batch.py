@@ -4,14 +4,15 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tfrecs import _core
-from tfrecs.arrays import BytesArray, Column, RaggedTensor, column_of
+from tfrecs.arrays import BytesArray, Column, RaggedTensor, SparseTensor, column_of
 
 
-class Batch(Mapping[str, Column]):
+class Batch(Mapping[str, Any]):
     """Named columns of equal length: a mapping of arrays, and a table for all that reads Arrow.
 
-    A column is a NumPy array of shape (rows, …), a BytesArray of such a shape, or a RaggedTensor.
-    The arrays are views of the batch's own memory.
+    A column is a NumPy array of shape (rows, …), a BytesArray of such a shape, or a RaggedTensor
+    (in the batches of a Dataset, what parse_example gives: a SparseTensor for VarLenFeature). The
+    arrays are views of the batch's own memory.
 
     `pyarrow.record_batch(batch)`, `polars.DataFrame(batch)`, DuckDB and pandas take a batch as it
     is, without copying (`__arrow_c_array__`, `__arrow_c_stream__`).
@@ -43,7 +44,7 @@ class Batch(Mapping[str, Column]):
         """How many records the batch was made of."""
         return self._columns.num_rows
 
-    def __getitem__(self, name: str) -> Column:
+    def __getitem__(self, name: str) -> Any:
         """Return the column `name`."""
         if name not in self._arrays:
             self._arrays[name] = column_of(self._columns, self._places[name])
@@ -75,8 +76,10 @@ class Batch(Mapping[str, Column]):
         return self._columns.__arrow_c_stream__(requested_schema)
 
 
-def describe(column: Column) -> str:
+def describe(column: Column | SparseTensor) -> str:
     """Say the type and the shape of a column in a few words."""
+    if isinstance(column, SparseTensor):
+        return f"{describe(column.values).split()[0]}, sparse {column.dense_shape.tolist()}"
     if isinstance(column, RaggedTensor):
         flat = column.flat_values
         kind = "bytes" if isinstance(flat, BytesArray) else str(flat.dtype)
