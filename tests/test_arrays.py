@@ -221,3 +221,14 @@ def test_a_sparse_default() -> None:
 def test_a_step_of_rows() -> None:
     with pytest.raises(tfrecs.SpecError, match="step"):
         RaggedTensor.from_rows([[1], [2]])[::2]
+
+
+def test_arrays_and_records_can_be_pickled() -> None:
+    rows = [{"a": [*range(n)], "b": [b"x" * n] * n} for n in range(4)]
+    records = tfrecs.Records([tfrecs.encode_example(row) for row in rows])
+    batch = tfrecs.decode_batch(records)
+    for array in (batch["a"], batch["b"], batch["b"].values, batch["b"].values[2:4]):
+        again = pickle.loads(pickle.dumps(array))
+        assert type(again) is type(array)
+        assert again.tolist() == array.tolist()
+    assert pickle.loads(pickle.dumps(records)) == records

@@ -199,6 +199,8 @@ class Columns:
         NumPy's name of its dtype, or "bytes"; its values; the offsets of byte strings; the shape of
         an element; the row splits of each level of lists, outermost first; which rows are there.
         """
+    def values(self, index: int) -> Buffer:
+        """The values of column `index`, which has neither lists nor byte strings."""
     def column_to_arrow(self, index: int) -> tuple[object, object]:
         """A column alone, as a pair of Arrow capsules."""
     def __arrow_c_schema__(self) -> object: ...

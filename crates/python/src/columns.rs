@@ -150,6 +150,18 @@ impl PyColumns {
             .into_pyobject(py)
     }
 
+    /// The values of column `index`, which has neither lists nor byte strings.
+    fn values(&self, index: usize) -> PyResult<PyBuffer> {
+        let (Some(array), Some(field)) = (
+            self.0.columns().get(index),
+            self.0.schema_ref().fields().get(index),
+        ) else {
+            return Err(wrong_type("no such column"));
+        };
+        let parts = Parts::of(field, array);
+        Ok(PyBuffer::values(memory_of(parts.field, parts.values).1))
+    }
+
     /// Column `index` alone, as a pair of Arrow capsules.
     fn column_to_arrow<'py>(&self, py: Python<'py>, index: usize) -> PyResult<Bound<'py, PyTuple>> {
         match (

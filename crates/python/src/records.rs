@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::slice::PySliceIndices;
-use pyo3::types::{PyBool, PyBytes, PyIterator, PySlice};
+use pyo3::types::{PyBool, PyBytes, PyIterator, PySlice, PyType};
 use tfrecs_core::Error;
 use tfrecs_core::record::Records;
 
@@ -113,6 +113,11 @@ impl PyRecords {
             .iter()
             .map(|record| PyBytes::new(py, record))
             .collect()
+    }
+
+    /// Pickles the records, without where they came from.
+    fn __reduce__<'py>(slf: Bound<'py, Self>) -> (Bound<'py, PyType>, (Vec<Bound<'py, PyBytes>>,)) {
+        (slf.get_type(), (slf.get().tolist(slf.py()),))
     }
 
     /// A ParseError in record `index` (called `name`), which says where that record stands.

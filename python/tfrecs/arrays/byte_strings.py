@@ -33,7 +33,7 @@ class BytesArray:
         (b'grace', [b'ada', b'grace'], [True, False, False])
     """
 
-    __slots__ = ("_source", "data", "offsets", "shape")
+    __slots__ = ("_data", "_offsets", "_source", "shape")
     __hash__ = None  # type: ignore[assignment]  # compares element by element, as ndarray does
 
     def __init__(
@@ -41,20 +41,48 @@ class BytesArray:
         data: npt.NDArray[np.uint8],
         offsets: IntArray,
         shape: Sequence[int] | None = None,
-        *,
-        _source: tuple[_core.Columns, int] | None = None,
     ) -> None:
         """Make an array of the values between consecutive `offsets` of `data`."""
-        self.data = data
-        self.offsets = offsets
-        # The Arrow column that this array is the whole of, for handing it out without a copy.
-        self._source = _source
-        if _source is not None and isinstance(shape, tuple):
-            self.shape: tuple[int, ...] = shape
-            return
+        self._data = data
+        self._offsets = offsets
+        # The native column that this array is the whole of, for handing it out without a copy.
+        self._source: tuple[_core.Columns, int] | None = None
         self.shape = (len(offsets) - 1,) if shape is None else tuple(int(dim) for dim in shape)
         if self.size != len(offsets) - 1:
             raise SpecError(f"shape {self.shape} does not hold {len(offsets) - 1} values")
+
+    @classmethod
+    def of_column(cls, columns: _core.Columns, index: int, shape: tuple[int, ...]) -> "BytesArray":
+        """Make an array over a native column of this shape, which is looked at when needed."""
+        array = cls.__new__(cls)
+        array._source, array.shape = (columns, index), shape  # noqa: SLF001 - one of this class
+        return array
+
+    def __reduce__(self) -> Any:
+        """Pickle the values, without the native column."""
+        return BytesArray, (self.data, self.offsets, self.shape)
+
+    def _load(self) -> None:
+        if self._source is None:
+            raise AttributeError("this BytesArray was never initialised")
+        columns, index = self._source
+        _, memory, offsets, *_ = columns.column(index)
+        self._data = np.frombuffer(memory, np.uint8)  # type: ignore[call-overload, unused-ignore]
+        self._offsets = np.frombuffer(offsets, np.int64)  # type: ignore[call-overload, unused-ignore]
+
+    @property
+    def data(self) -> npt.NDArray[np.uint8]:
+        """The bytes of all values."""
+        if not hasattr(self, "_data"):
+            self._load()
+        return self._data
+
+    @property
+    def offsets(self) -> IntArray:
+        """Where each value ends in `data`, with a leading start."""
+        if not hasattr(self, "_offsets"):
+            self._load()
+        return self._offsets
 
     @classmethod
     def from_values(cls, values: Iterable[bytes | str]) -> "BytesArray":

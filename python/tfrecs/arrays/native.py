@@ -1,5 +1,6 @@
 """The native decoder's columns as arrays over their memory."""
 
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -11,27 +12,29 @@ from tfrecs.arrays.pieces import Pieces, pieces_of_rows
 from tfrecs.arrays.ragged import RaggedTensor
 from tfrecs.dtypes import numpy_dtype
 
-_BYTE, _OFFSET = np.dtype(np.uint8), np.dtype(np.int64)
-
 Column: TypeAlias = npt.NDArray[Any] | BytesArray | RaggedTensor
 
 
 def column_of(columns: _core.Columns, index: int) -> Column:
     """Return column `index` as arrays over its own memory."""
     dtype, memory, offsets, shape, splits, present = columns.column(index)
-    source = (columns, index)
     if not splits:
-        full = (columns.num_rows, *shape)
-        if offsets is not None:
-            return BytesArray(view(memory, _BYTE), view(offsets, _OFFSET), full, _source=source)
-        array = view(memory, numpy_dtype(dtype))
-        return array.reshape(full) if shape else array
+        return dense_column(columns, index, dtype, shape)
     flat = _flat_values(dtype, memory, offsets)
     values: Values | RaggedTensor = flat.reshape((-1, *shape)) if shape else flat
     for inner in reversed(splits[1:]):
         values = RaggedTensor(values, view(inner, np.int64))
     missing = None if present is None else view(present, np.uint8) == 0
-    return RaggedTensor(values, view(splits[0], np.int64), missing, _source=source)
+    return RaggedTensor(values, view(splits[0], np.int64), missing, _source=(columns, index))
+
+
+def dense_column(columns: _core.Columns, index: int, dtype: str, shape: Sequence[int]) -> Values:
+    """Return column `index`, which has elements of this type and shape, and no lists."""
+    full = (columns.num_rows, *shape)
+    if dtype == "bytes":
+        return BytesArray.of_column(columns, index, full)
+    array = view(columns.values(index), numpy_dtype(dtype))
+    return array.reshape(full) if shape else array
 
 
 def _flat_values(dtype: str, memory: _core.Buffer, offsets: _core.Buffer | None) -> Values:

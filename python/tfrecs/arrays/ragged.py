@@ -69,6 +69,10 @@ class RaggedTensor:
         self.missing = missing
         self._source = _source
 
+    def __reduce__(self) -> Any:
+        """Pickle the rows, without the native column."""
+        return RaggedTensor, (self.values, self.row_splits, self.missing)
+
     @classmethod
     def from_rows(cls, rows: Iterable[Any], dtype: npt.DTypeLike | None = None) -> "RaggedTensor":
         """Make one of sequences of numbers or strings, or of such rows; None is a missing row."""

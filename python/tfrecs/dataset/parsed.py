@@ -6,7 +6,7 @@ from typing import Any
 from tfrecs import _core
 from tfrecs.batch import Batch
 from tfrecs.parsing.assembly import Assembly
-from tfrecs.parsing.plan import Divided, Indexed, Plan
+from tfrecs.parsing.plan import Plan
 from tfrecs.parsing.serialized import Source
 
 
@@ -18,12 +18,12 @@ class ParsedBatch(Batch):
 
     def __init__(self, columns: _core.Columns, plan: Plan, source: Source) -> None:
         """Make of the columns what `plan` says; faults of the records are raised at once."""
-        super().__init__(columns)
+        self._columns = columns
+        self._arrays = {}
         self._plan = plan
         self._assembly = Assembly(columns, source)
-        for name, part in plan.parts.items():
-            if isinstance(part, Indexed) or (isinstance(part, Divided) and part.partitions):
-                self[name]
+        for name in plan.checked:
+            self[name]
 
     def __getitem__(self, name: str) -> Any:
         """Return what is made of the feature `name`."""

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from tfrecs import _core
 from tfrecs.arrays import RaggedTensor, SparseTensor, Values, column_of
 from tfrecs.arrays.dense import scattered
-from tfrecs.arrays.native import view
+from tfrecs.arrays.native import dense_column, view
 from tfrecs.parsing.misfits import MisfitError
 from tfrecs.parsing.plan import Divided, Indexed, Packed, Padded, Part, Plan, Whole
 from tfrecs.parsing.ragged import divided
@@ -59,8 +59,8 @@ class Assembly:
         return column_of(self._columns, column)  # type: ignore[return-value]
 
     def _whole(self, part: Whole) -> Values:
-        array: Any = column_of(self._columns, part.column)
-        return array.reshape(array.shape[1:]) if self._is_single else array  # type: ignore[no-any-return]
+        array = dense_column(self._columns, part.column, part.dtype, part.shape)
+        return array.reshape(part.shape) if self._is_single else array
 
     def _packed(self, part: Packed) -> SparseTensor:
         rows = self._rows(part.column)

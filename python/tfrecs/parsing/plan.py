@@ -7,6 +7,7 @@ it has in the records, and for each feature a part that says which columns it is
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -42,6 +43,8 @@ class Whole:
     """The column as it is: FixedLenFeature."""
 
     column: int
+    dtype: str
+    shape: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -89,6 +92,15 @@ class Plan:
     columns: list[NativeFeature] = field(default_factory=list)
     parts: dict[str, Part] = field(default_factory=dict)
     _claims: dict[str, "_Claim"] = field(default_factory=dict)
+
+    @cached_property
+    def checked(self) -> list[str]:
+        """The features whose making finds faults of records."""
+        return [
+            name
+            for name, part in self.parts.items()
+            if isinstance(part, Indexed) or (isinstance(part, Divided) and part.partitions)
+        ]
 
     def column(self, claim: "_Claim", native: NativeFeature) -> int:
         """Return the place of a column, which features of one class can share.
@@ -199,7 +211,8 @@ def _part(plan: Plan, name: str, feature: Any, *, in_lists: bool) -> Part:
 def _fixed(plan: Plan, name: str, feature: FixedLenFeature) -> Whole:
     dtype, shape = dtype_name(feature.dtype, name), checked_shape(feature.shape, name)
     default = checked_default(feature.default_value, dtype, shape, name)
-    return Whole(plan.column(_Claim("dense", dtype), (name, dtype, "fixed", shape, default)))
+    column = plan.column(_Claim("dense", dtype), (name, dtype, "fixed", shape, default))
+    return Whole(column, dtype, tuple(shape))
 
 
 def _sequence(plan: Plan, name: str, feature: FixedLenSequenceFeature, *, in_lists: bool) -> Padded:
