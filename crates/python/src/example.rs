@@ -108,7 +108,7 @@ fn values_of<'py>(py: Python<'py>, feature: &[u8]) -> Result<Bound<'py, PyList>,
         }
         Some((Kind::Int64, list)) => {
             let mut values = Vec::new();
-            message::for_each_int64(list.get()?, |value| values.push(value))?;
+            message::push_int64s(list.get()?, &mut values)?;
             PyList::new(py, values).map_err(Failure::Python)?
         }
     };

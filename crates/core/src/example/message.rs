@@ -20,6 +20,7 @@
 use std::borrow::Cow;
 
 use super::spec::Kind;
+use super::varints;
 use super::wire::{Wire, WireError, WireType};
 
 type Result<T> = std::result::Result<T, WireError>;
@@ -317,19 +318,34 @@ impl<'a> Feature<'a> {
     }
 }
 
-/// Calls `push` with each value of an `Int64List`.
+/// Appends the values of an `Int64List`.
+///
+/// # Errors
+/// What is wrong with the bytes; the values before are appended.
+#[inline]
+pub fn push_int64s(list: &[u8], out: &mut Vec<i64>) -> Result<()> {
+    let mut wire = Wire(list);
+    while !wire.is_empty() {
+        match wire.tag()? {
+            (FIRST, WireType::Bytes) => varints::decode_into(wire.bytes()?, out)?,
+            (FIRST, WireType::Varint) => out.push(wire.varint()?.cast_signed()),
+            (number, wire_type) => wire.skip(number, wire_type)?,
+        }
+    }
+    Ok(())
+}
+
+/// Calls `push` with the values of an `Int64List`, many at a time where they lie together.
 ///
 /// # Errors
 /// What is wrong with the bytes.
 #[inline]
-pub fn for_each_int64(list: &[u8], mut push: impl FnMut(i64)) -> Result<()> {
+pub fn for_each_int64s(list: &[u8], mut push: impl FnMut(&[i64])) -> Result<()> {
     let mut wire = Wire(list);
     while !wire.is_empty() {
         match wire.tag()? {
-            (FIRST, WireType::Bytes) => {
-                Wire(wire.bytes()?).for_each_varint(|value| push(value.cast_signed()))?;
-            }
-            (FIRST, WireType::Varint) => push(wire.varint()?.cast_signed()),
+            (FIRST, WireType::Bytes) => varints::for_each_slice(wire.bytes()?, &mut push)?,
+            (FIRST, WireType::Varint) => push(&[wire.varint()?.cast_signed()]),
             (number, wire_type) => wire.skip(number, wire_type)?,
         }
     }

@@ -1,11 +1,11 @@
 //! Records ⇄ columns.
 //!
-//! From the bottom up: [`wire`] reads protobuf's wire format, [`message`] knows the few messages of
-//! `tf.train`, [`spec`] says what is wanted, [`mod@decode`] turns records into Arrow columns: a
-//! [`mod@column`] of features or one of feature lists ([`steps`]), over [`values`]; [`encode`] goes the
-//! other way, from columns or from single features. [`lists`] splits lists of examples; [`scalars`]
-//! makes columns of tensorboard's [`mod@event`]s. What lies inside byte strings is read by [`raw`]
-//! (numbers) and [`tensor`] (`TensorProto`).
+//! From the bottom up: [`wire`] reads protobuf's wire format, and [`varints`] its packed integers;
+//! [`message`] knows the few messages of `tf.train`, [`spec`] says what is wanted, [`mod@decode`] turns
+//! records into Arrow columns: a [`mod@column`] of features or one of feature lists ([`steps`]), over
+//! [`values`]; [`encode`] goes the other way, from columns or from single features. [`lists`] splits
+//! lists of examples; [`scalars`] makes columns of tensorboard's [`mod@event`]s. What lies inside byte
+//! strings is read by [`raw`] (numbers) and [`tensor`] (`TensorProto`).
 //!
 //! Where TensorFlow's fast parser departs from protobuf on odd but legal bytes, this follows
 //! protobuf: repeated submessages merge, the last member of a oneof wins, unknown fields are skipped,
@@ -29,6 +29,8 @@ pub mod spec;
 pub mod steps;
 pub mod tensor;
 pub mod values;
+pub mod varints;
+pub mod vectors;
 pub mod wire;
 
 pub use decode::{Decode, ExampleDecoder, SequenceDecoder, decode, decode_sequences};

@@ -15,7 +15,11 @@ use half::{bf16, f16};
 
 use super::message;
 use super::spec::{DType, Default};
+use super::vectors;
 use super::wire::WireError;
+
+#[cfg(test)]
+mod tests;
 
 /// A number in a record that the column's type cannot hold.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -155,11 +159,7 @@ struct Truth;
 
 impl Truth {
     fn of(value: i64) -> Option<i8> {
-        match value {
-            0 => Some(0),
-            1 => Some(1),
-            _ => None,
-        }
+        i8::try_from(value).ok().filter(|&value| value & 1 == value)
     }
 }
 
@@ -184,15 +184,53 @@ impl Conversion for Truth {
 
 /// Appends what `convert` makes of the values of an `Int64List`.
 #[inline]
-fn push_int64s<T>(list: &[u8], out: &mut Vec<T>, convert: impl Fn(i64) -> Option<T>) -> Read {
+fn push_int64s<T: std::default::Default>(
+    list: &[u8],
+    out: &mut Vec<T>,
+    convert: impl Fn(i64) -> Option<T>,
+) -> Read {
     let mut misfit = None;
-    let mut all = std::mem::take(out);
-    let read = message::for_each_int64(list, |value| match convert(value) {
-        Some(converted) => all.push(converted),
-        None => misfit = misfit.or(Some(Misfit::Int64(value))),
-    });
-    *out = all;
-    read.map(|()| misfit)
+    message::for_each_int64s(list, |values| {
+        if values.len() < MANY || !push_all(values, out, &convert) {
+            for &value in values {
+                match convert(value) {
+                    Some(converted) => out.push(converted),
+                    None => misfit = misfit.or(Some(Misfit::Int64(value))),
+                }
+            }
+        }
+    })?;
+    Ok(misfit)
+}
+
+/// So many values are worth being converted side by side.
+const MANY: usize = 8;
+
+/// Appends what `convert` makes of all values, or nothing if one does not fit: so that no value has to
+/// wait for whether the one before did.
+#[inline]
+fn push_all<T: std::default::Default>(
+    values: &[i64],
+    out: &mut Vec<T>,
+    convert: impl Fn(i64) -> Option<T>,
+) -> bool {
+    let before = out.len();
+    let all_fit = vectors::widest(
+        #[inline(always)]
+        || {
+            let mut all_fit = true;
+            out.extend(values.iter().map(|&value| {
+                let converted = convert(value);
+                all_fit &= converted.is_some();
+                converted.unwrap_or_default()
+            }));
+            all_fit
+        },
+    );
+    if !all_fit {
+        out.truncate(before);
+    }
+    all_fit
 }
 
 fn int64s_of(default: &Default) -> &[i64] {

@@ -4,7 +4,7 @@
 
 use super::spec::Kind;
 use super::values::as_offset;
-use super::wire::{HIGH_BITS, squeeze};
+use super::varints::{HIGH_BITS, squeeze};
 
 /// The list of a short feature.
 pub struct Short<'a> {

@@ -175,13 +175,7 @@ impl Values {
             Self::Float32(values) => message::for_each_floats(list, |floats| {
                 values.extend(floats.iter().map(|bytes| f32::from_le_bytes(*bytes)));
             })?,
-            Self::Int64(values) => {
-                // A local vector, so that its length can stay in a register.
-                let mut all = std::mem::take(values);
-                let read = message::for_each_int64(list, |value| all.push(value));
-                *values = all;
-                read?;
-            }
+            Self::Int64(values) => message::push_int64s(list, values)?,
             Self::Converted(_, numbers) => return numbers.push_list(list),
         }
         Ok(None)

@@ -114,38 +114,6 @@ impl<'a> Wire<'a> {
         })
     }
 
-    /// Reads varints to the end.
-    ///
-    /// Values of random lengths are what branches predict worst. So eight bytes are loaded at once;
-    /// the bits that end varints say how many there are, and each is cut off and squeezed together
-    /// without a branch on its length. The next load waits only for where the last of them ends.
-    ///
-    /// # Errors
-    /// Those of [`Self::varint`].
-    #[inline]
-    pub fn for_each_varint(mut self, mut visit: impl FnMut(u64)) -> Result<()> {
-        while let Some(chunk) = self.0.first_chunk::<8>() {
-            let mut word = u64::from_le_bytes(*chunk);
-            let mut ends = !word & HIGH_BITS;
-            if ends == 0 {
-                visit(self.long_varint()?);
-                continue;
-            }
-            let whole = 8 - (ends.leading_zeros() / 8) as usize;
-            self.0 = self.0.get(whole..).unwrap_or_default();
-            while ends != 0 {
-                visit(squeeze(word & (ends ^ (ends - 1))));
-                let bits = ends.trailing_zeros() + 1;
-                word = word.unbounded_shr(bits);
-                ends = ends.unbounded_shr(bits);
-            }
-        }
-        while !self.is_empty() {
-            visit(self.varint()?);
-        }
-        Ok(())
-    }
-
     /// Reads a field's number and wire type.
     ///
     /// # Errors
@@ -271,17 +239,6 @@ impl<'a> Wire<'a> {
     }
 }
 
-/// The bit of each byte of a word that says that a varint goes on.
-pub(super) const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
-
-/// The low seven bits of each byte, pushed together: first in pairs of bytes, then in fours, then all.
-#[inline]
-pub(super) fn squeeze(word: u64) -> u64 {
-    let pairs = (word & 0x007f_007f_007f_007f) | (word & 0x7f00_7f00_7f00_7f00) >> 1;
-    let fours = (pairs & 0x0000_3fff_0000_3fff) | (pairs & 0x3fff_0000_3fff_0000) >> 2;
-    (fours & 0x0fff_ffff) | (fours & 0x0fff_ffff_0000_0000) >> 4
-}
-
 /// How many bytes `value` takes as a varint.
 #[must_use]
 #[inline]
@@ -320,26 +277,6 @@ mod tests {
             for cut in 0..bytes.len() {
                 prop_assert_eq!(Wire(&bytes[..cut]).varint(), Err(WireError::TruncatedVarint));
             }
-        }
-
-        #[test]
-        fn many_varints_at_once_are_the_same_as_one_by_one(
-            bytes in prop::collection::vec(prop_oneof![any::<u8>(), 0x80..=0xffu8], 0..100),
-        ) {
-            let mut wire = Wire(&bytes);
-            let mut singly = Vec::new();
-            let outcome = loop {
-                if wire.is_empty() {
-                    break Ok(());
-                }
-                match wire.varint() {
-                    Ok(value) => singly.push(value),
-                    Err(error) => break Err(error),
-                }
-            };
-            let mut at_once = Vec::new();
-            prop_assert_eq!(Wire(&bytes).for_each_varint(|value| at_once.push(value)), outcome);
-            prop_assert_eq!(&at_once, &singly);
         }
 
         #[test]

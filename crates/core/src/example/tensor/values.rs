@@ -8,6 +8,7 @@ use super::proto::{Chunk, Proto, low_half};
 use super::types::{Field, Meaning, STRING_VAL, TensorType, widened};
 use super::{Tensors, shown};
 use crate::error::{Error, Result};
+use crate::example::varints;
 use crate::example::wire::Wire;
 
 /// The values of tensors of one type.
@@ -228,7 +229,11 @@ impl Stack {
         proto.for_each_chunk(number, |chunk| {
             match chunk {
                 Chunk::Varint(varint) => push(varint),
-                Chunk::Bytes(packed) => Wire(packed).for_each_varint(&mut push)?,
+                Chunk::Bytes(packed) => varints::for_each_slice(packed, |values| {
+                    for value in values {
+                        push(value.cast_unsigned());
+                    }
+                })?,
                 Chunk::Single(_) => {}
             }
             Ok(())
