@@ -12,13 +12,16 @@ use tfrecs_core::example::message::{self, Feature};
 use tfrecs_core::example::wire::WireError;
 use tfrecs_core::example::{ExampleEncoder, Kind};
 
+use self::names::{Names, Row};
 use crate::columns::copy;
 use crate::error::{Raise, raise};
+
+mod names;
 
 /// The features of an Example as a dict of lists.
 #[pyfunction]
 pub fn decode_example<'py>(py: Python<'py>, record: PyBackedBytes) -> PyResult<Bound<'py, PyDict>> {
-    features_of(py, &record)
+    Names::with(|names| features_of(py, &record, names))
 }
 
 /// The context of a SequenceExample as a dict of lists, its feature lists as one of lists of lists.
@@ -27,7 +30,7 @@ pub fn decode_sequence_example<'py>(
     py: Python<'py>,
     record: PyBackedBytes,
 ) -> PyResult<(Bound<'py, PyDict>, Bound<'py, PyDict>)> {
-    let context = features_of(py, &record)?;
+    let context = Names::with(|names| features_of(py, &record, names))?;
     let lists = PyDict::new(py);
     message::for_each_feature_list(&record, |entry| {
         let name = entry.name()?;
@@ -48,18 +51,25 @@ pub fn decode_sequence_example<'py>(
     Ok((context, lists))
 }
 
-fn features_of<'py>(py: Python<'py>, record: &[u8]) -> PyResult<Bound<'py, PyDict>> {
-    let features = PyDict::new(py);
+fn features_of<'py>(
+    py: Python<'py>,
+    record: &[u8],
+    names: &mut Names,
+) -> PyResult<Bound<'py, PyDict>> {
+    let mut row = Row::begin(py, names)?;
     message::for_each_feature(record, |entry| {
-        let name = entry.name()?;
+        let name = match row.expect(entry.key) {
+            Some(name) => name,
+            None => row.learn(entry.name()?).map_err(Failure::Python)?,
+        };
         let value = entry.value.get().map_err(Failure::from);
         let values = value
             .and_then(|value| values_of(py, value))
-            .map_err(|failure| failure.in_feature(name))?;
-        features.set_item(name, values).map_err(Failure::Python)
+            .map_err(|failure| failure.in_feature(entry.name().unwrap_or_default()))?;
+        row.add(&name, values).map_err(Failure::Python)
     })
     .map_err(|failure: Failure| failure.raise(py))?;
-    Ok(features)
+    row.finish()
 }
 
 /// What stops a decoder: the record, or the interpreter.
@@ -91,28 +101,42 @@ impl Failure {
 }
 
 /// The values of a feature as a list.
+#[inline]
 fn values_of<'py>(py: Python<'py>, feature: &[u8]) -> Result<Bound<'py, PyList>, Failure> {
-    let list = match Feature::parse(feature)?.list {
-        None => PyList::empty(py),
-        Some((Kind::Bytes, list)) => {
+    if let Some((kind, list)) = message::only_list(feature) {
+        return list_of(py, kind, list);
+    }
+    match Feature::parse(feature)?.list {
+        None => Ok(PyList::empty(py)),
+        Some((kind, list)) => list_of(py, kind, list.get()?),
+    }
+}
+
+#[inline]
+fn list_of<'py>(py: Python<'py>, kind: Kind, list: &[u8]) -> Result<Bound<'py, PyList>, Failure> {
+    match kind {
+        Kind::Bytes => {
+            if let Some(value) = message::only_bytes(list) {
+                return PyList::new(py, [PyBytes::new(py, value)]).map_err(Failure::Python);
+            }
             let mut values = Vec::new();
-            message::for_each_bytes(list.get()?, |value| values.push(PyBytes::new(py, value)))?;
-            PyList::new(py, values).map_err(Failure::Python)?
+            message::for_each_bytes(list, |value| values.push(PyBytes::new(py, value)))?;
+            PyList::new(py, values)
         }
-        Some((Kind::Float32, list)) => {
+        Kind::Float32 => {
             let mut values = Vec::new();
-            message::for_each_floats(list.get()?, |floats| {
+            message::for_each_floats(list, |floats| {
                 values.extend(floats.iter().map(|bytes| f32::from_le_bytes(*bytes)));
             })?;
-            PyList::new(py, values).map_err(Failure::Python)?
+            PyList::new(py, values)
         }
-        Some((Kind::Int64, list)) => {
+        Kind::Int64 => {
             let mut values = Vec::new();
-            message::push_int64s(list.get()?, &mut values)?;
-            PyList::new(py, values).map_err(Failure::Python)?
+            message::push_int64s(list, &mut values)?;
+            PyList::new(py, values)
         }
-    };
-    Ok(list)
+    }
+    .map_err(Failure::Python)
 }
 
 /// A mapping as the bytes of an Example. `plain` turns what is neither a number nor a string nor a
