@@ -1,22 +1,21 @@
 //! The plain-Python road: dicts ⇄ records, one at a time.
 
+use std::cell::{Cell, RefCell};
+
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
-use pyo3::types::{
-    PyBool, PyByteArray, PyBytes, PyDict, PyFloat, PyInt, PyIterator, PyList, PyMapping, PyString,
-    PyTuple,
-};
+use pyo3::types::{PyByteArray, PyBytes, PyDict, PyIterator, PyList, PyMapping, PyString};
 use tfrecs_core::Error;
-use tfrecs_core::example::encode::FeatureValues;
 use tfrecs_core::example::message::{self, Feature};
 use tfrecs_core::example::wire::WireError;
-use tfrecs_core::example::{ExampleEncoder, Kind};
+use tfrecs_core::example::{ExampleEncoder, Kind, ListEncoder};
 
 use self::names::{Names, Row};
-use crate::columns::copy;
+use self::values::with_values;
 use crate::error::{Raise, raise};
 
 mod names;
+mod values;
 
 /// The features of an Example as a dict of lists.
 #[pyfunction]
@@ -115,26 +114,32 @@ fn values_of<'py>(py: Python<'py>, feature: &[u8]) -> Result<Bound<'py, PyList>,
 #[inline]
 fn list_of<'py>(py: Python<'py>, kind: Kind, list: &[u8]) -> Result<Bound<'py, PyList>, Failure> {
     match kind {
-        Kind::Bytes => {
-            if let Some(value) = message::only_bytes(list) {
-                return PyList::new(py, [PyBytes::new(py, value)]).map_err(Failure::Python);
+        Kind::Bytes => match message::only_bytes(list) {
+            Some(value) => PyList::new(py, [PyBytes::new(py, value)]),
+            None => {
+                let mut values = Vec::new();
+                message::for_each_bytes(list, |value| values.push(PyBytes::new(py, value)))?;
+                PyList::new(py, values)
             }
-            let mut values = Vec::new();
-            message::for_each_bytes(list, |value| values.push(PyBytes::new(py, value)))?;
-            PyList::new(py, values)
-        }
-        Kind::Float32 => {
-            let mut values = Vec::new();
-            message::for_each_floats(list, |floats| {
-                values.extend(floats.iter().map(|bytes| f32::from_le_bytes(*bytes)));
-            })?;
-            PyList::new(py, values)
-        }
-        Kind::Int64 => {
-            let mut values = Vec::new();
-            message::push_int64s(list, &mut values)?;
-            PyList::new(py, values)
-        }
+        },
+        Kind::Float32 => match message::only_floats(list) {
+            Some(values) => PyList::new(py, values.iter().map(|&value| f32::from_le_bytes(value))),
+            None => {
+                let mut values = Vec::new();
+                message::for_each_floats(list, |floats| {
+                    values.extend(floats.iter().map(|&value| f32::from_le_bytes(value)));
+                })?;
+                PyList::new(py, values)
+            }
+        },
+        Kind::Int64 => match message::only_int64(list) {
+            Some(value) => PyList::new(py, [value]),
+            None => {
+                let mut values = Vec::new();
+                message::push_int64s(list, &mut values)?;
+                PyList::new(py, values)
+            }
+        },
     }
     .map_err(Failure::Python)
 }
@@ -147,9 +152,10 @@ pub fn encode_example<'py>(
     sort_keys: bool,
     plain: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyBytes>> {
-    let mut encoder = ExampleEncoder::default();
-    push_features(&mut encoder, features, sort_keys, plain)?;
-    Ok(PyBytes::new(features.py(), &encoder.finish()))
+    Workshop::with(|workshop| {
+        workshop.push_features(features, sort_keys, plain)?;
+        Ok(PyBytes::new(features.py(), workshop.encoder.finish_here()))
+    })
 }
 
 /// Two mappings as the bytes of a SequenceExample.
@@ -160,20 +166,76 @@ pub fn encode_sequence_example<'py>(
     sort_keys: bool,
     plain: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyBytes>> {
-    let mut encoder = ExampleEncoder::default();
-    push_features(&mut encoder, context, sort_keys, plain)?;
-    for_each_item(feature_lists, sort_keys, |name, steps| {
-        if steps.is_none() {
-            return Ok(());
+    Workshop::with(|workshop| {
+        workshop.push_features(context, sort_keys, plain)?;
+        workshop.push_feature_lists(feature_lists, sort_keys, plain)?;
+        Ok(PyBytes::new(context.py(), workshop.encoder.finish_here()))
+    })
+}
+
+/// How much memory a thread keeps at each place from one record to the next.
+const KEPT: usize = 64 << 10;
+
+thread_local! {
+    static WORKSHOP: Cell<Option<Box<Workshop>>> = const { Cell::new(None) };
+}
+
+/// What records are put together in.
+#[derive(Default)]
+struct Workshop {
+    encoder: ExampleEncoder,
+    list: ListEncoder,
+}
+
+impl Workshop {
+    /// Calls `work` with this thread's own, empty. A call inside `work`, such as a value's methods may
+    /// make, begins with nothing.
+    fn with<R>(work: impl FnOnce(&mut Self) -> R) -> R {
+        let mut workshop = WORKSHOP.take().unwrap_or_default();
+        let result = work(&mut workshop);
+        workshop.encoder.reset(KEPT);
+        workshop.list.reset(KEPT);
+        WORKSHOP.set(Some(workshop));
+        result
+    }
+
+    fn push_features<'py>(
+        &mut self,
+        features: &Bound<'py, PyAny>,
+        sort_keys: bool,
+        plain: &Bound<'py, PyAny>,
+    ) -> PyResult<()> {
+        let Self { encoder, list } = self;
+        for (name, value) in &items_of(features, sort_keys)? {
+            let name = name_of(name)?;
+            if !value.is_none() {
+                with_values(list, name, value, plain, |values| {
+                    encoder.feature(name.as_bytes(), values);
+                })?;
+            }
         }
-        for step in steps_of(name, steps)? {
-            let values = collect(name, &step?, plain)?;
-            values.with(|values| encoder.step(values));
-        }
-        encoder.feature_list(name.as_bytes());
         Ok(())
-    })?;
-    Ok(PyBytes::new(context.py(), &encoder.finish()))
+    }
+
+    fn push_feature_lists<'py>(
+        &mut self,
+        feature_lists: &Bound<'py, PyAny>,
+        sort_keys: bool,
+        plain: &Bound<'py, PyAny>,
+    ) -> PyResult<()> {
+        let Self { encoder, list } = self;
+        for (name, steps) in &items_of(feature_lists, sort_keys)? {
+            let name = name_of(name)?;
+            if steps.is_none() {
+                continue;
+            }
+            for step in steps_of(name, steps)? {
+                with_values(list, name, &step?, plain, |values| encoder.step(values))?;
+            }
+            encoder.feature_list(name.as_bytes());
+        }
+        Ok(())
+    }
 }
 
 /// The steps of a feature list: of anything that can be iterated over but a string or a mapping, whose
@@ -195,208 +257,62 @@ fn steps_of<'py>(name: &str, steps: &Bound<'py, PyAny>) -> PyResult<Bound<'py, P
     }
 }
 
-fn push_features<'py>(
-    encoder: &mut ExampleEncoder,
-    features: &Bound<'py, PyAny>,
-    sort_keys: bool,
-    plain: &Bound<'py, PyAny>,
-) -> PyResult<()> {
-    for_each_item(features, sort_keys, |name, value| {
-        if !value.is_none() {
-            collect(name, value, plain)?.with(|values| encoder.feature(name.as_bytes(), values));
-        }
-        Ok(())
-    })
-}
+type Item<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>);
 
-/// Calls `visit` with the name and the value of every item, in order.
-fn for_each_item<'py>(
-    mapping: &Bound<'py, PyAny>,
-    sort_keys: bool,
-    mut visit: impl FnMut(&str, &Bound<'py, PyAny>) -> PyResult<()>,
-) -> PyResult<()> {
-    // A list of the items, because a value's own methods could change the mapping meanwhile; and of
-    // its own items, because a subclass may have another order.
-    let items = match mapping.cast_exact::<PyDict>() {
-        Ok(dict) => dict.items(),
-        Err(_) => mapping.cast::<PyMapping>()?.items()?,
+/// The names and the values of a mapping, in order. They are all taken first, because a value's own
+/// methods could change the mapping meanwhile.
+fn items_of<'py>(mapping: &Bound<'py, PyAny>, sort_keys: bool) -> PyResult<Vec<Item<'py>>> {
+    let mut items = match mapping.cast_exact::<PyDict>() {
+        Ok(dict) => items_of_dict(dict)?,
+        // By its own method, because a subclass may have another order.
+        Err(_) => pairs_of(&mapping.cast::<PyMapping>()?.items()?)?,
     };
     if sort_keys {
-        items.sort()?;
+        sort(mapping.py(), &mut items)?;
     }
-    for item in items.iter() {
-        let (name, value): (Bound<'py, PyAny>, Bound<'py, PyAny>) = item.extract()?;
-        visit(name_of(&name)?.as_ref(), &value)?;
+    Ok(items)
+}
+
+fn items_of_dict<'py>(dict: &Bound<'py, PyDict>) -> PyResult<Vec<Item<'py>>> {
+    let items = RefCell::new(Vec::with_capacity(dict.len()));
+    dict.locked_for_each(|name, value| {
+        items.borrow_mut().push((name, value));
+        Ok(())
+    })?;
+    Ok(items.into_inner())
+}
+
+fn pairs_of<'py>(pairs: &Bound<'py, PyList>) -> PyResult<Vec<Item<'py>>> {
+    pairs.iter().map(|pair| pair.extract()).collect()
+}
+
+/// Sorts by name, as Python does; text by its UTF-8, which is the same.
+fn sort<'py>(py: Python<'py>, items: &mut Vec<Item<'py>>) -> PyResult<()> {
+    let is_text = |name: &Bound<'py, PyAny>| {
+        let text = name.cast_exact::<PyString>();
+        text.is_ok_and(|text| text.to_str().is_ok())
+    };
+    if items.iter().all(|(name, _)| is_text(name)) {
+        items.sort_by(|(one, _), (other, _)| name_of(one).ok().cmp(&name_of(other).ok()));
+        return Ok(());
     }
+    let pairs = PyList::new(py, items.iter())?;
+    pairs.sort()?;
+    *items = pairs_of(&pairs)?;
     Ok(())
 }
 
-fn name_of(name: &Bound<'_, PyAny>) -> PyResult<pyo3::pybacked::PyBackedStr> {
-    name.extract().or_else(|_| {
-        let found = name.get_type().name()?;
-        let text = match name.cast::<PyString>() {
-            Ok(_) => "a feature's name must be encodable as UTF-8".to_owned(),
-            Err(_) => format!("a feature's name must be str, not {found}"),
-        };
-        Err(Error::spec(text)).or_raise(name.py())
-    })
-}
-
-/// The values of one feature, taken from Python.
-enum Collected {
-    Empty,
-    Bytes(Vec<PyBackedBytes>),
-    Float32(Vec<f32>),
-    Int64(Vec<i64>),
-}
-
-impl Collected {
-    fn with<R>(&self, call: impl FnOnce(FeatureValues<'_>) -> R) -> R {
-        match self {
-            Self::Empty => call(FeatureValues::None),
-            Self::Bytes(values) => {
-                let slices: Vec<&[u8]> = values.iter().map(AsRef::as_ref).collect();
-                call(FeatureValues::Bytes(&slices))
-            }
-            Self::Float32(values) => call(FeatureValues::Float32(values)),
-            Self::Int64(values) => call(FeatureValues::Int64(values)),
+fn name_of<'a>(name: &'a Bound<'_, PyAny>) -> PyResult<&'a str> {
+    match name.cast::<PyString>().map(|text| text.to_str()) {
+        Ok(Ok(text)) => Ok(text),
+        Ok(Err(_)) => {
+            let text = "a feature's name must be encodable as UTF-8";
+            Err(Error::spec(text)).or_raise(name.py())
+        }
+        Err(_) => {
+            let found = name.get_type().name()?;
+            let text = format!("a feature's name must be str, not {found}");
+            Err(Error::spec(text)).or_raise(name.py())
         }
     }
-
-    fn noun(&self) -> &'static str {
-        match self {
-            Self::Empty => "nothing",
-            Self::Bytes(_) => "bytes or str",
-            Self::Float32(_) => "float",
-            Self::Int64(_) => "int or bool",
-        }
-    }
-
-    /// Adds a scalar; false if it is none.
-    fn push(&mut self, value: &Bound<'_, PyAny>) -> Result<bool, Refusal> {
-        let scalar = if value.is_instance_of::<PyInt>() || value.is_instance_of::<PyBool>() {
-            Self::Int64(vec![
-                value
-                    .extract()
-                    .map_err(|_| Refusal::TooLarge(value.to_string()))?,
-            ])
-        } else if value.is_instance_of::<PyFloat>() {
-            Self::Float32(vec![to_float32(value.extract()?)?])
-        } else if let Ok(bytes) = value.cast::<PyBytes>() {
-            Self::Bytes(vec![bytes.clone().into()])
-        } else if let Ok(text) = value.cast::<PyString>() {
-            Self::Bytes(vec![
-                text.encode_utf8().map_err(|_| Refusal::NotUnicode)?.into(),
-            ])
-        } else {
-            return Ok(false);
-        };
-        match (&mut *self, scalar) {
-            (Self::Bytes(all), Self::Bytes(one)) => all.extend(one),
-            (Self::Float32(all), Self::Float32(one)) => all.extend(one),
-            (Self::Int64(all), Self::Int64(one)) => all.extend(one),
-            (Self::Empty, first) => *self = first,
-            (all, other) => return Err(Refusal::Mixed(all.noun(), other.noun())),
-        }
-        Ok(true)
-    }
-}
-
-fn to_float32(value: f64) -> Result<f32, Refusal> {
-    #[allow(
-        clippy::cast_possible_truncation,
-        reason = "rounding is what is wanted"
-    )]
-    let narrow = value as f32;
-    if narrow.is_infinite() && value.is_finite() {
-        return Err(Refusal::TooLarge(format!("{value:e}")));
-    }
-    Ok(narrow)
-}
-
-/// Why a value cannot be a feature.
-enum Refusal {
-    Mixed(&'static str, &'static str),
-    TooLarge(String),
-    Nested,
-    NotUnicode,
-    Python(PyErr),
-}
-
-impl From<PyErr> for Refusal {
-    fn from(error: PyErr) -> Self {
-        Self::Python(error)
-    }
-}
-
-impl Refusal {
-    fn raise(self, py: Python<'_>, name: &str) -> PyErr {
-        let text = match self {
-            Self::Python(error) => return error,
-            Self::Mixed(one, other) => format!(
-                "its values are {one} and {other}; a feature holds one kind: convert them to one"
-            ),
-            Self::TooLarge(value) => format!(
-                "{value} is out of range: features hold int64 and float32 (or write it as a string)"
-            ),
-            Self::NotUnicode => {
-                "its text has lone surrogates, which UTF-8 cannot express; encode it \
-                                 to bytes yourself"
-                    .to_owned()
-            }
-            Self::Nested => "a list inside a list; a feature is one flat list: flatten it (and \
-                             store its shape in a feature of its own), or make a SequenceExample"
-                .to_owned(),
-        };
-        raise(py, &Error::spec(text).at_feature(name))
-    }
-}
-
-fn collect<'py>(
-    name: &str,
-    value: &Bound<'py, PyAny>,
-    plain: &Bound<'py, PyAny>,
-) -> PyResult<Collected> {
-    let py = value.py();
-    let failed = |refusal: Refusal| refusal.raise(py, name);
-    if let Some(collected) = collect_plain(value).map_err(failed)? {
-        return Ok(collected);
-    }
-    let value = plain.call1((name, value))?;
-    if let Ok(values) = copy::<i64>(py, &value) {
-        return Ok(Collected::Int64(values));
-    }
-    if let Ok(values) = copy::<f32>(py, &value) {
-        return Ok(Collected::Float32(values));
-    }
-    collect_plain(&value)
-        .map_err(failed)?
-        .ok_or_else(|| failed(Refusal::Nested))
-}
-
-/// The values of a scalar, list or tuple of Python's own types; `None` for anything else.
-fn collect_plain(value: &Bound<'_, PyAny>) -> Result<Option<Collected>, Refusal> {
-    let mut all = Collected::Empty;
-    if let Ok(list) = value.cast::<PyList>() {
-        return collect_items(list.iter(), all);
-    }
-    if let Ok(tuple) = value.cast::<PyTuple>() {
-        return collect_items(tuple.iter(), all);
-    }
-    Ok(all.push(value)?.then_some(all))
-}
-
-fn collect_items<'py>(
-    items: impl Iterator<Item = Bound<'py, PyAny>>,
-    mut all: Collected,
-) -> Result<Option<Collected>, Refusal> {
-    for item in items {
-        if item.is_instance_of::<PyList>() || item.is_instance_of::<PyTuple>() {
-            return Err(Refusal::Nested);
-        }
-        if !all.push(&item)? {
-            return Ok(None);
-        }
-    }
-    Ok(Some(all))
 }

@@ -13,7 +13,10 @@ use crate::error::{Error, Result};
 use crate::interrupt::Pulse;
 
 mod columns;
+mod list;
 mod steps;
+
+pub use self::list::ListEncoder;
 
 /// The values of one feature.
 #[derive(Clone, Copy, Debug)]
@@ -26,6 +29,9 @@ pub enum FeatureValues<'a> {
     Float32(&'a [f32]),
     /// An `Int64List`.
     Int64(&'a [i64]),
+    /// A list of this kind in the form of the wire: its packed numbers, or its byte strings with their
+    /// tags and lengths. A [`ListEncoder`] makes them.
+    Encoded(Kind, &'a [u8]),
 }
 
 /// Tag of a length-delimited field 1.
@@ -40,28 +46,36 @@ impl FeatureValues<'_> {
             Self::Bytes(_) => Some(Kind::Bytes),
             Self::Float32(_) => Some(Kind::Float32),
             Self::Int64(_) => Some(Kind::Int64),
+            Self::Encoded(kind, _) => Some(kind),
         }
     }
 
+    fn is_packed(self) -> bool {
+        matches!(self.kind(), Some(Kind::Float32 | Kind::Int64))
+    }
+
     /// The bytes of the packed values, or of all byte strings with their tags and lengths.
+    #[inline]
     fn content_len(self) -> usize {
         match self {
             Self::None => 0,
             Self::Bytes(values) => values.iter().map(|value| field_len(value.len())).sum(),
             Self::Float32(values) => values.len() * 4,
             Self::Int64(values) => values.iter().map(|v| varint_len(v.cast_unsigned())).sum(),
+            Self::Encoded(_, content) => content.len(),
         }
     }
 
     fn list_len(self, content: usize) -> usize {
-        match self {
-            Self::Float32(_) | Self::Int64(_) if content > 0 => field_len(content),
-            _ => content,
+        if content > 0 && self.is_packed() {
+            field_len(content)
+        } else {
+            content
         }
     }
 
     fn push_list(self, content: usize, out: &mut Vec<u8>) {
-        if content > 0 && matches!(self, Self::Float32(_) | Self::Int64(_)) {
+        if content > 0 && self.is_packed() {
             push_header(out, FIRST, content);
         }
         match self {
@@ -79,6 +93,7 @@ impl FeatureValues<'_> {
                     push_varint(out, value.cast_unsigned());
                 }
             }
+            Self::Encoded(_, content) => out.extend_from_slice(content),
         }
     }
 
@@ -115,10 +130,12 @@ pub struct ExampleEncoder {
     features: Vec<u8>,
     feature_lists: Vec<u8>,
     steps: Vec<u8>,
+    message: Vec<u8>,
 }
 
 impl ExampleEncoder {
     /// Adds a feature.
+    #[inline]
     pub fn feature(&mut self, name: &[u8], values: FeatureValues<'_>) {
         push_entry(&mut self.features, name, values);
     }
@@ -147,6 +164,29 @@ impl ExampleEncoder {
         message
     }
 
+    /// The message where it lies until the next one is finished, and back to the beginning.
+    pub fn finish_here(&mut self) -> &[u8] {
+        let mut message = std::mem::take(&mut self.message);
+        message.clear();
+        self.finish_into(&mut message);
+        self.message = message;
+        &self.message
+    }
+
+    /// Back to the beginning, whatever has come; of the memory, `most` bytes are kept at each place.
+    pub fn reset(&mut self, most: usize) {
+        let Self {
+            features,
+            feature_lists,
+            steps,
+            message,
+        } = self;
+        for buffer in [features, feature_lists, steps, message] {
+            buffer.clear();
+            buffer.shrink_to(most);
+        }
+    }
+
     /// Appends the message to `out`, and goes back to the beginning.
     fn finish_into(&mut self, out: &mut Vec<u8>) {
         if !self.features.is_empty() {
@@ -160,10 +200,13 @@ impl ExampleEncoder {
     }
 }
 
+#[inline]
 fn push_entry(out: &mut Vec<u8>, name: &[u8], values: FeatureValues<'_>) {
     let content = values.content_len();
     let feature = values.feature_len(content);
-    push_header(out, FIRST, field_len(name.len()) + field_len(feature));
+    let entry = field_len(name.len()) + field_len(feature);
+    out.reserve(field_len(entry));
+    push_header(out, FIRST, entry);
     push_field(out, FIRST, name);
     push_header(out, SECOND, feature);
     values.push_feature(content, out);

@@ -51,6 +51,25 @@ pub fn only_bytes(list: &[u8]) -> Option<&[u8]> {
     wire.is_empty().then_some(value)
 }
 
+/// The value of an `Int64List` that has just one, packed, as every writer writes it.
+#[must_use]
+#[inline]
+pub fn only_int64(list: &[u8]) -> Option<i64> {
+    let mut wire = Wire(list.strip_prefix(&[0x0a])?);
+    let mut packed = Wire(wire.bytes().ok()?);
+    let value = packed.varint().ok()?;
+    (wire.is_empty() && packed.is_empty()).then_some(value.cast_signed())
+}
+
+/// The values of a `FloatList` that are packed in one piece, as every writer writes them.
+#[must_use]
+#[inline]
+pub fn only_floats(list: &[u8]) -> Option<&[[u8; 4]]> {
+    let mut wire = Wire(list.strip_prefix(&[0x0a])?);
+    let (floats, rest) = wire.bytes().ok()?.as_chunks::<4>();
+    (wire.is_empty() && rest.is_empty()).then_some(floats)
+}
+
 /// One field of a message: its number and its bytes, if it is length-delimited and was asked for.
 #[inline]
 fn next_bytes<'a>(wire: &mut Wire<'a>, wanted: u32) -> Result<Option<&'a [u8]>> {

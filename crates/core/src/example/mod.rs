@@ -34,5 +34,5 @@ pub mod vectors;
 pub mod wire;
 
 pub use decode::{Decode, ExampleDecoder, SequenceDecoder, decode, decode_sequences};
-pub use encode::{ExampleEncoder, encode_columns, encode_sequence_columns};
+pub use encode::{ExampleEncoder, ListEncoder, encode_columns, encode_sequence_columns};
 pub use spec::{DType, Default, FeatureSpec, Kind, Layout, ListSpec};
