@@ -7,6 +7,7 @@ from typing import Any, Self, TypeAlias, final, overload
 
 import numpy as np
 import numpy.typing as npt
+from typing_extensions import disjoint_base
 
 from tfrecs.errors import ParseError
 
@@ -14,6 +15,7 @@ __all__ = [
     "Buffer",
     "Columns",
     "EventDecoder",
+    "Iteration",
     "Reader",
     "Records",
     "Scan",
@@ -104,6 +106,16 @@ class Reader:
         """Lets reading go on where the file has grown since."""
     def close(self) -> None:
         """Closes the file."""
+
+@disjoint_base
+class Iteration(Iterator[bytes]):
+    """Iterates over what a reader reads: a base for a class whose methods would cost too much."""
+
+    def __new__(cls, *_arguments: object, **_named: object) -> Self: ...
+    def _iterate_over(self, reader: Reader) -> None:
+        """Iterates over the records of `reader` from now on."""
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> bytes: ...
 
 @final
 class Scan:

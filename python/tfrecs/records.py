@@ -16,7 +16,7 @@ from tfrecs.paths import Path, Paths, expand_paths
 Records = _core.Records
 
 
-class RecordReader(Iterator[bytes]):
+class RecordReader(_core.Iteration, Iterator[bytes]):
     """Reads the records of one file in order, as bytes.
 
     Everything before damage is delivered first; then the error names file, record, offset and
@@ -58,19 +58,12 @@ class RecordReader(Iterator[bytes]):
         del input_buffer_size, window_bits
         self.path = os.fsdecode(path)
         self._reader = _core.Reader(self.path, compression_type or "", verify)
+        self._iterate_over(self._reader)
 
     @property
     def compression_type(self) -> str:
         """How the file is compressed: "", "GZIP" or "ZLIB"."""
         return self._reader.compression_type
-
-    def __iter__(self) -> Self:
-        """Return self."""
-        return self
-
-    def __next__(self) -> bytes:
-        """Return the next record."""
-        return next(self._reader)
 
     def read_batch(self, n: int) -> Records:
         """Return the next records: `n`, fewer before the end or before damage, none at the end.

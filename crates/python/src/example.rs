@@ -29,25 +29,31 @@ pub fn decode_sequence_example<'py>(
     py: Python<'py>,
     record: PyBackedBytes,
 ) -> PyResult<(Bound<'py, PyDict>, Bound<'py, PyDict>)> {
-    let context = Names::with(|names| features_of(py, &record, names))?;
-    let lists = PyDict::new(py);
-    message::for_each_feature_list(&record, |entry| {
-        let name = entry.name()?;
-        let steps = PyList::empty(py);
-        let value = entry.value.get().map_err(Failure::from);
-        value
-            .and_then(|value| {
-                message::for_each_step(value, |feature| {
-                    steps
-                        .append(values_of(py, feature)?)
-                        .map_err(Failure::Python)
-                })
-            })
-            .map_err(|failure| failure.in_feature(name))?;
-        lists.set_item(name, steps).map_err(Failure::Python)
+    Names::with(|names| {
+        let context = features_of(py, &record, names)?;
+        let lists = PyDict::new(py);
+        message::for_each_feature_list(&record, |entry| {
+            let name = entry.name()?;
+            let value = entry.value.get().map_err(Failure::from);
+            let steps = value
+                .and_then(|value| steps_in(py, value))
+                .map_err(|failure| failure.in_feature(name))?;
+            let name = names.text(py, name);
+            lists.set_item(name, steps).map_err(Failure::Python)
+        })
+        .map_err(|failure| failure.raise(py))?;
+        Ok((context, lists))
     })
-    .map_err(|failure| failure.raise(py))?;
-    Ok((context, lists))
+}
+
+/// The steps of a feature list as a list of lists.
+fn steps_in<'py>(py: Python<'py>, feature_list: &[u8]) -> Result<Bound<'py, PyList>, Failure> {
+    let steps = PyList::empty(py);
+    message::for_each_step(feature_list, |feature| {
+        let values = values_of(py, feature)?;
+        steps.append(values).map_err(Failure::Python)
+    })?;
+    Ok(steps)
 }
 
 fn features_of<'py>(
@@ -113,35 +119,39 @@ fn values_of<'py>(py: Python<'py>, feature: &[u8]) -> Result<Bound<'py, PyList>,
 
 #[inline]
 fn list_of<'py>(py: Python<'py>, kind: Kind, list: &[u8]) -> Result<Bound<'py, PyList>, Failure> {
-    match kind {
-        Kind::Bytes => match message::only_bytes(list) {
-            Some(value) => PyList::new(py, [PyBytes::new(py, value)]),
-            None => {
-                let mut values = Vec::new();
-                message::for_each_bytes(list, |value| values.push(PyBytes::new(py, value)))?;
-                PyList::new(py, values)
+    let values = match kind {
+        Kind::Bytes => {
+            if let Some(value) = message::only_bytes(list) {
+                return one(py, PyBytes::new(py, value));
             }
-        },
-        Kind::Float32 => match message::only_floats(list) {
-            Some(values) => PyList::new(py, values.iter().map(|&value| f32::from_le_bytes(value))),
-            None => {
-                let mut values = Vec::new();
-                message::for_each_floats(list, |floats| {
-                    values.extend(floats.iter().map(|&value| f32::from_le_bytes(value)));
-                })?;
-                PyList::new(py, values)
+            let mut values = Vec::new();
+            message::for_each_bytes(list, |value| values.push(PyBytes::new(py, value)))?;
+            PyList::new(py, values)
+        }
+        Kind::Float32 => {
+            let value_of = |bytes: &[u8; 4]| f32::from_le_bytes(*bytes);
+            if let Some(values) = message::only_floats(list) {
+                return PyList::new(py, values.iter().map(value_of)).map_err(Failure::Python);
             }
-        },
-        Kind::Int64 => match message::only_int64(list) {
-            Some(value) => PyList::new(py, [value]),
-            None => {
-                let mut values = Vec::new();
-                message::push_int64s(list, &mut values)?;
-                PyList::new(py, values)
+            let mut values = Vec::new();
+            message::for_each_floats(list, |some| values.extend(some.iter().map(value_of)))?;
+            PyList::new(py, values)
+        }
+        Kind::Int64 => {
+            if let Some(value) = message::only_int64(list) {
+                return one(py, value);
             }
-        },
-    }
-    .map_err(Failure::Python)
+            let mut values = Vec::new();
+            message::push_int64s(list, &mut values)?;
+            PyList::new(py, values)
+        }
+    };
+    values.map_err(Failure::Python)
+}
+
+#[inline]
+fn one<'py>(py: Python<'py>, value: impl IntoPyObject<'py>) -> Result<Bound<'py, PyList>, Failure> {
+    PyList::new(py, [value]).map_err(Failure::Python)
 }
 
 /// A mapping as the bytes of an Example. `plain` turns what is neither a number nor a string nor a
@@ -174,7 +184,7 @@ pub fn encode_sequence_example<'py>(
 }
 
 /// How much memory a thread keeps at each place from one record to the next.
-const KEPT: usize = 64 << 10;
+const KEPT: usize = 256 << 10;
 
 thread_local! {
     static WORKSHOP: Cell<Option<Box<Workshop>>> = const { Cell::new(None) };
@@ -262,13 +272,13 @@ type Item<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>);
 /// The names and the values of a mapping, in order. They are all taken first, because a value's own
 /// methods could change the mapping meanwhile.
 fn items_of<'py>(mapping: &Bound<'py, PyAny>, sort_keys: bool) -> PyResult<Vec<Item<'py>>> {
-    let mut items = match mapping.cast_exact::<PyDict>() {
+    let items = match mapping.cast_exact::<PyDict>() {
         Ok(dict) => items_of_dict(dict)?,
         // By its own method, because a subclass may have another order.
         Err(_) => pairs_of(&mapping.cast::<PyMapping>()?.items()?)?,
     };
     if sort_keys {
-        sort(mapping.py(), &mut items)?;
+        return sorted(mapping.py(), &items);
     }
     Ok(items)
 }
@@ -286,20 +296,19 @@ fn pairs_of<'py>(pairs: &Bound<'py, PyList>) -> PyResult<Vec<Item<'py>>> {
     pairs.iter().map(|pair| pair.extract()).collect()
 }
 
-/// Sorts by name, as Python does; text by its UTF-8, which is the same.
-fn sort<'py>(py: Python<'py>, items: &mut Vec<Item<'py>>) -> PyResult<()> {
-    let is_text = |name: &Bound<'py, PyAny>| {
-        let text = name.cast_exact::<PyString>();
-        text.is_ok_and(|text| text.to_str().is_ok())
+/// The items by name, as Python sorts them; text by its UTF-8, which is the same order.
+fn sorted<'py>(py: Python<'py>, items: &[Item<'py>]) -> PyResult<Vec<Item<'py>>> {
+    let named = |item| -> Option<(&str, &Item<'py>)> {
+        let (name, _): &Item<'py> = item;
+        Some((name.cast_exact::<PyString>().ok()?.to_str().ok()?, item))
     };
-    if items.iter().all(|(name, _)| is_text(name)) {
-        items.sort_by(|(one, _), (other, _)| name_of(one).ok().cmp(&name_of(other).ok()));
-        return Ok(());
+    if let Some(mut named) = items.iter().map(named).collect::<Option<Vec<_>>>() {
+        named.sort_by_key(|(name, _)| *name);
+        return Ok(named.into_iter().map(|(_, item)| item.clone()).collect());
     }
-    let pairs = PyList::new(py, items.iter())?;
+    let pairs = PyList::new(py, items)?;
     pairs.sort()?;
-    *items = pairs_of(&pairs)?;
-    Ok(())
+    pairs_of(&pairs)
 }
 
 fn name_of<'a>(name: &'a Bound<'_, PyAny>) -> PyResult<&'a str> {

@@ -54,7 +54,7 @@ mod _core {
     #[pymodule_export]
     use crate::raw::decode_raw;
     #[pymodule_export]
-    use crate::reader::PyReader;
+    use crate::reader::{PyIteration, PyReader};
     #[pymodule_export]
     use crate::records::PyRecords;
     #[pymodule_export]

@@ -1,9 +1,11 @@
 //! Reading files.
 
 use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
 
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::sync::MutexExt;
+use pyo3::types::{PyBytes, PyDict, PyTuple};
 use tfrecs_core::interrupt::Pulse;
 use tfrecs_core::record::reader::Step;
 use tfrecs_core::record::{Compression, ReadOptions, RecordReader};
@@ -32,9 +34,11 @@ pub fn compression_of(name: &str) -> Result<Option<Compression>> {
 pub struct PyReader(Shared<Option<RecordReader>>);
 
 fn opened(reader: &mut Option<RecordReader>) -> Result<&mut RecordReader> {
-    reader
-        .as_mut()
-        .ok_or_else(|| Error::state("Reader is closed."))
+    reader.as_mut().ok_or_else(closed)
+}
+
+fn closed() -> Error {
+    Error::state("Reader is closed.")
 }
 
 #[pymethods]
@@ -151,6 +155,46 @@ impl PyReader {
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         *self.0.enter_attached(py).or_raise(py)? = None;
         Ok(())
+    }
+}
+
+/// Iterates over what a reader reads: a base for a class whose methods would cost too much.
+#[pyclass(frozen, subclass, name = "Iteration", module = "tfrecs._core")]
+pub struct PyIteration(Mutex<Option<Py<PyReader>>>);
+
+impl PyIteration {
+    fn with<R>(&self, py: Python<'_>, look: impl FnOnce(&mut Option<Py<PyReader>>) -> R) -> R {
+        let reader = self.0.lock_py_attached(py);
+        look(&mut reader.unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+#[pymethods]
+impl PyIteration {
+    /// Takes any arguments: they are those of the class in Python.
+    #[new]
+    #[pyo3(signature = (*_arguments, **_named))]
+    fn new(_arguments: &Bound<'_, PyTuple>, _named: Option<&Bound<'_, PyDict>>) -> Self {
+        Self(Mutex::new(None))
+    }
+
+    /// Iterates over the records of `reader` from now on.
+    fn _iterate_over(&self, py: Python<'_>, reader: Py<PyReader>) {
+        let old = self.with(py, |place| place.replace(reader));
+        drop(old); // not while it is locked, because closing a file can take long
+    }
+
+    fn __iter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+
+    fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyBytes>>> {
+        match self.with(py, |reader| {
+            reader.as_ref().map(|reader| reader.clone_ref(py))
+        }) {
+            Some(reader) => reader.get().__next__(py),
+            None => Err(closed()).or_raise(py),
+        }
     }
 }
 

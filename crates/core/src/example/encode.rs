@@ -124,19 +124,25 @@ fn push_field(out: &mut Vec<u8>, tag: u8, bytes: &[u8]) {
     out.extend_from_slice(bytes);
 }
 
+/// Room for the header of the features, whose length is known last.
+const GAP: usize = 11;
+
 /// Builds one Example, or one `SequenceExample`, feature by feature.
 #[derive(Default)]
 pub struct ExampleEncoder {
+    /// Behind a [`GAP`], if there are any.
     features: Vec<u8>,
     feature_lists: Vec<u8>,
     steps: Vec<u8>,
-    message: Vec<u8>,
 }
 
 impl ExampleEncoder {
     /// Adds a feature.
     #[inline]
     pub fn feature(&mut self, name: &[u8], values: FeatureValues<'_>) {
+        if self.features.is_empty() {
+            self.features.resize(GAP, 0);
+        }
         push_entry(&mut self.features, name, values);
     }
 
@@ -158,30 +164,41 @@ impl ExampleEncoder {
 
     /// The message, and back to the beginning.
     pub fn finish(&mut self) -> Vec<u8> {
-        let length = field_len(self.features.len()) + field_len(self.feature_lists.len());
+        let length = field_len(self.features().len()) + field_len(self.feature_lists.len());
         let mut message = Vec::with_capacity(length);
         self.finish_into(&mut message);
         message
     }
 
-    /// The message where it lies until the next one is finished, and back to the beginning.
+    /// The message where it lies. What has to come next is [`Self::reset`].
     pub fn finish_here(&mut self) -> &[u8] {
-        let mut message = std::mem::take(&mut self.message);
-        message.clear();
-        self.finish_into(&mut message);
-        self.message = message;
-        &self.message
+        let start = self.close_gap();
+        if !self.feature_lists.is_empty() {
+            push_field(&mut self.features, SECOND, &self.feature_lists);
+        }
+        self.features.get(start..).unwrap_or_default()
+    }
+
+    /// Puts the header of the features, if there are any, right before them, and says where it begins.
+    fn close_gap(&mut self) -> usize {
+        let (length, end) = (self.features().len(), self.features.len());
+        if length == 0 {
+            return end;
+        }
+        push_header(&mut self.features, FIRST, length);
+        let start = GAP - (self.features.len() - end);
+        self.features.copy_within(end.., start);
+        self.features.truncate(end);
+        start
+    }
+
+    fn features(&self) -> &[u8] {
+        self.features.get(GAP..).unwrap_or_default()
     }
 
     /// Back to the beginning, whatever has come; of the memory, `most` bytes are kept at each place.
     pub fn reset(&mut self, most: usize) {
-        let Self {
-            features,
-            feature_lists,
-            steps,
-            message,
-        } = self;
-        for buffer in [features, feature_lists, steps, message] {
+        for buffer in [&mut self.features, &mut self.feature_lists, &mut self.steps] {
             buffer.clear();
             buffer.shrink_to(most);
         }
@@ -189,8 +206,8 @@ impl ExampleEncoder {
 
     /// Appends the message to `out`, and goes back to the beginning.
     fn finish_into(&mut self, out: &mut Vec<u8>) {
-        if !self.features.is_empty() {
-            push_field(out, FIRST, &self.features);
+        if !self.features().is_empty() {
+            push_field(out, FIRST, self.features());
         }
         if !self.feature_lists.is_empty() {
             push_field(out, SECOND, &self.feature_lists);

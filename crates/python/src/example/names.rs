@@ -19,7 +19,7 @@ const MAX_NAME: usize = 128;
 /// How many names of a record are remembered in order.
 const MAX_PLACES: usize = 1024;
 
-/// How many names are remembered whatever their place; a power of 2.
+/// How many names are remembered whatever their place.
 const SLOTS: usize = 512;
 
 thread_local! {
@@ -47,7 +47,7 @@ impl Names {
     }
 
     /// The `str` of a name.
-    fn text<'py>(&mut self, py: Python<'py>, name: &str) -> Bound<'py, PyString> {
+    pub fn text<'py>(&mut self, py: Python<'py>, name: &str) -> Bound<'py, PyString> {
         if name.len() > MAX_NAME {
             return PyString::new(py, name);
         }
@@ -102,15 +102,17 @@ fn is(py: Python<'_>, text: &Py<PyString>, name: &[u8]) -> bool {
 
 /// Where a name is remembered: by its length and its first and last bytes, which is where names differ.
 fn slot_of(name: &[u8]) -> usize {
-    let first = name
-        .first_chunk()
-        .copied()
-        .map_or_else(|| short(name), u64::from_le_bytes);
-    let last = name.last_chunk().copied().map_or(0, u64::from_le_bytes);
-    let mixed =
-        (first ^ last.rotate_left(29) ^ name.len() as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    (mixed >> (64 - SLOTS.trailing_zeros())) as usize
+    let word = |chunk: Option<&[u8; 8]>| {
+        chunk.map_or_else(|| short(name), |&chunk| u64::from_le_bytes(chunk))
+    };
+    let (first, last) = (word(name.first_chunk()), word(name.last_chunk()));
+    let mixed = (first ^ last.rotate_left(29) ^ name.len() as u64).wrapping_mul(MIX);
+    let [.., low, high] = mixed.to_le_bytes();
+    usize::from(u16::from_le_bytes([low, high])) % SLOTS
 }
+
+/// An odd number without order in its bits: what is multiplied by it is different at the top.
+const MIX: u64 = 0x9e37_79b9_7f4a_7c15;
 
 fn short(name: &[u8]) -> u64 {
     name.iter().fold(0, |all, &byte| all << 8 | u64::from(byte))

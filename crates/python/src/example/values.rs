@@ -61,7 +61,7 @@ fn push<'py>(
         return Ok(());
     }
     list.clear();
-    if is_array(value)? && push_buffer(list, value) {
+    if NumPy::of(py)?.is_array(value) && push_buffer(list, value) {
         return Ok(());
     }
     let value = plain.call1((name, value))?;
@@ -101,11 +101,13 @@ fn push_items<'py>(
         };
         scalar.push(list)?;
         // What follows is mostly more of the same.
-        let more = &mut items;
         let pushed = match list.kind() {
-            Some(Kind::Int64) => list.extend_int64(run(more, &mut next, known_int64)),
-            Some(Kind::Float32) => list.extend_float32(run(more, &mut next, known_float32)),
-            _ => Ok(next = more.next()),
+            Some(Kind::Int64) => list.extend_int64(run(&mut items, &mut next, known_int64)),
+            Some(Kind::Float32) => list.extend_float32(run(&mut items, &mut next, known_float32)),
+            _ => {
+                next = items.next();
+                continue;
+            }
         };
         pushed.map_err(|kind| Refusal::Mixed(kind, kind))?;
     }
@@ -206,7 +208,11 @@ impl<'a, 'py> Scalar<'a, 'py> {
         if let Ok(text) = value.cast::<PyString>() {
             return Self::text(text).map(Some);
         }
-        Ok(None)
+        match NumPy::of(value.py()).map(|numpy| numpy.number(value)) {
+            Ok(Some(Number::Int64(value))) => Ok(Some(Self::Int64(value))),
+            Ok(Some(Number::Float(value))) => Self::float32(value).map(Some),
+            Ok(None) | Err(_) => Ok(None),
+        }
     }
 
     #[inline]
@@ -255,11 +261,60 @@ impl<'a, 'py> Scalar<'a, 'py> {
     }
 }
 
-/// Whether a value is an array of NumPy's, and of no type derived from it.
-fn is_array(value: &Bound<'_, PyAny>) -> PyResult<bool> {
-    static NDARRAY: PyOnceLock<Py<PyType>> = PyOnceLock::new();
-    let ndarray = NDARRAY.import(value.py(), "numpy", "ndarray")?;
-    Ok(value.get_type().is(ndarray))
+/// The types of NumPy's that rows are mostly made of. What is derived from them is not meant.
+struct NumPy {
+    array: Py<PyType>,
+    boolean: Py<PyType>,
+    integers: Vec<Py<PyType>>,
+    floats: Vec<Py<PyType>>,
+}
+
+/// A scalar of NumPy's.
+enum Number {
+    Int64(i64),
+    Float(f64),
+}
+
+impl NumPy {
+    fn of(py: Python<'_>) -> PyResult<&Self> {
+        static NUMPY: PyOnceLock<NumPy> = PyOnceLock::new();
+        NUMPY.get_or_try_init(py, || Self::import(py))
+    }
+
+    fn import(py: Python<'_>) -> PyResult<Self> {
+        let numpy = py.import("numpy")?;
+        let one = |name: &str| -> PyResult<Py<PyType>> { Ok(numpy.getattr(name)?.extract()?) };
+        let many = |names: &[&str]| -> PyResult<Vec<Py<PyType>>> {
+            names.iter().map(|name| one(name)).collect()
+        };
+        Ok(Self {
+            array: one("ndarray")?,
+            boolean: one("bool_")?,
+            integers: many(&[
+                "int64", "int32", "uint8", "int16", "int8", "uint16", "uint32", "uint64",
+            ])?,
+            floats: many(&["float32", "float16"])?,
+        })
+    }
+
+    fn is_array(&self, value: &Bound<'_, PyAny>) -> bool {
+        value.get_type().is(&self.array)
+    }
+
+    /// The number that a value is; none if int64 does not hold it.
+    fn number(&self, value: &Bound<'_, PyAny>) -> Option<Number> {
+        let found = value.get_type();
+        let is_one_of = |types: &[Py<PyType>]| types.iter().any(|one| found.is(one));
+        if is_one_of(&self.integers) {
+            return value.extract().ok().map(Number::Int64);
+        }
+        if is_one_of(&self.floats) {
+            return value.extract().ok().map(Number::Float);
+        }
+        let is_boolean = found.is(&self.boolean);
+        let truth = is_boolean.then(|| value.is_truthy().ok()).flatten();
+        truth.map(|truth| Number::Int64(truth.into()))
+    }
 }
 
 /// Adds the elements of a buffer of one dimension that are integers or floats as they stand in memory;
