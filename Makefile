@@ -11,6 +11,8 @@ PYTHON   ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11
 EXTRAS   := audio,bfloat16,cli,images,protobuf,scipy
 CASES    ?= 100000
 JOBS     ?= 1
+# Each takes an environment of its own; tensorflow 1.3 GB, dali 1.1 GB, the others 0.05 to 0.3 GB.
+PEERS    ?= tensorflow vahidk tfxbsl arrayrecord dali
 TARGET   ?= $(basename $(notdir $(wildcard fuzz/fuzz_targets/*.rs)))
 SECONDS  ?= 60
 ifndef SEED
@@ -95,14 +97,13 @@ oracle: .venv-oracle/.done ## compare with TensorFlow itself on random cases (CA
 integrations: .venv-integrations/.done ## test what needs libraries too large for .venv: PyTorch
 	.venv-integrations/bin/python -m pytest tests/integrations
 
-bench: .venv-bench/.done ## the six workloads beside TensorFlow, and the import time (ARGS= for bench/run.py)
-	.venv-bench/bin/python bench/import_time.py
-	TF_CPP_MIN_LOG_LEVEL=3 .venv-bench/bin/python bench/run.py $(ARGS)
+bench: .venv-bench/.done $(PEERS:%=bench-peer-%) ## tfrecs beside its peers (ARGS= for bench/run.py: --help; PEERS= which to install)
+	@.venv-bench/bin/python bench/run.py $(ARGS)
 
 fuzz: $(TARGET:%=fuzz-%) ## any bytes into the decoders, beside prost (TARGET= which, SECONDS= each, KEEP=1: more seeds)
 
 clean: ## remove all that make made
-	rm -rf $(VENV) .venv-oracle .venv-integrations .venv-bench target build fuzz/artifacts $(NATIVE)
+	rm -rf $(VENV) .venv-oracle .venv-integrations .venv-bench .venv-bench-* target build fuzz/artifacts $(NATIVE)
 	rm -rf .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find python tests bench examples -name __pycache__ -prune -exec rm -rf {} +
 
@@ -126,6 +127,22 @@ $(TARGET:%=fuzz-%): fuzz-%: build $(CARGO_FUZZ)
 $(CARGO_FUZZ):
 	$(need-cargo)@echo "installing cargo-fuzz into build/cargo-tools"
 	@cargo install --quiet --locked --root build/cargo-tools --version '^0.13' cargo-fuzz
+
+# --- The peers of `make bench` -------------------------------------------------------------------------------
+
+# tfx-bsl asks for TensorFlow, Beam and Google's clients; its decoder, which is what is measured, does not.
+ALONE_tfxbsl := tfx-bsl==1.21.0
+
+# One that cannot be had here is left out, with a line; the next `make bench` tries again.
+.PHONY: $(PEERS:%=bench-peer-%)
+$(PEERS:%=bench-peer-%): bench-peer-%: $(VENV)/.made pyproject.toml
+	@test .venv-bench-$*/.peer -nt pyproject.toml || { \
+		echo "installing the group bench-$* into .venv-bench-$*" && \
+		{ test -x .venv-bench-$*/bin/pip || $(PY) -m venv --clear .venv-bench-$*; } && \
+		.venv-bench-$*/bin/python $(PIP) 'pip>=25.1' && \
+		.venv-bench-$*/bin/python $(PIP) --group bench-$* && \
+		$(if $(ALONE_$*),.venv-bench-$*/bin/python $(PIP) --no-deps $(ALONE_$*) &&) \
+		touch .venv-bench-$*/.peer; } || echo "bench: leaving out $*, which cannot be installed here"
 
 # --- Stamps -------------------------------------------------------------------------------------------------
 

@@ -1,155 +1,146 @@
-"""The figures as a table for a terminal, as Markdown or as JSON."""
+"""Tables for a terminal, as Markdown, and as JSON."""
 
+import datetime as dt
 import json
 import os
 import platform
-import statistics
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
+from typing import Any
 
-from jobs import JOBS
-from measure import Measurement
-from workloads import WORKLOADS
-
-HEADER = (
-    "workload",
-    "job",
-    "system",
-    "seconds",
-    "min-max",
-    "GB/s",
-    "records/s",
-    "peak RSS",
-    "ratio",
-)
-LEFT = 3  # so many columns are words
+from jobs import CORES
 
 
 @dataclass(frozen=True)
-class Row:
-    """All measurements of one system doing one job on one workload.
+class Table:
+    """A table.
 
     Attributes:
-        workload: The workload's name.
-        job: The job's name.
-        system: The system's name.
-        records: How many records the file has.
-        file_bytes: How large it is.
-        runs: The measurements.
+        title: What it is about; may be empty.
+        head: Its columns' names.
+        words: So many columns, from the left, are words; the others are figures.
+        rows: The cells.
     """
 
-    workload: str
-    job: str
-    system: str
-    records: int
-    file_bytes: int
-    runs: tuple[Measurement, ...]
-
-    @property
-    def whole(self) -> bool:
-        """Whether the job was done on all records of the file."""
-        return self.runs[0].records == self.records
-
-    @property
-    def times(self) -> list[float]:
-        """Seconds for the whole file, scaled up if the job was done on a part."""
-        return [run.seconds * self.records / run.records for run in self.runs]
-
-    @property
-    def seconds(self) -> float:
-        """The median time for the whole file."""
-        return statistics.median(self.times)
-
-    @property
-    def peak_rss(self) -> float:
-        """The median of the peak memory, in bytes."""
-        return statistics.median(run.peak_rss for run in self.runs)
-
-    def ratio(self, others: Iterable["Row"]) -> float | None:
-        """Return how many times TensorFlow's speed this is."""
-        for other in others:
-            if (other.workload, other.job, other.system) == (self.workload, self.job, "tensorflow"):
-                return other.seconds / self.seconds
-        return None
+    title: str
+    head: tuple[str, ...]
+    words: int
+    rows: list[list[str]]
 
 
-def cells(row: Row, rows: list[Row]) -> list[str]:
-    """Return a row's figures as text; "~" before what is scaled up from a part of the file."""
-    about = "" if row.whole else "~"
-    ratio = row.ratio(rows)
-    return [
-        row.workload,
-        JOBS[row.job].title,
-        row.system,
-        f"{about}{row.seconds:.3f}",
-        f"{min(row.times):.3f}-{max(row.times):.3f}",
-        f"{row.file_bytes / row.seconds / 1e9:.3f}",
-        f"{row.records / row.seconds:,.0f}",
-        f"{row.peak_rss / 1e6:.0f} MB",
-        "" if ratio is None or row.system == "tensorflow" else f"{ratio:.1f}x",
-    ]
+@dataclass(frozen=True)
+class Part:
+    """What a part of the benchmark found out.
+
+    Attributes:
+        name: Its short name.
+        text: The tables for a terminal.
+        markdown: The tables for a page; those for a terminal unless given.
+        data: The same for machines.
+        notes: Lines that belong below the tables.
+        skipped: What was left out, and why.
+        failures: What went wrong.
+        versions: The version of each system that was measured.
+    """
+
+    name: str
+    text: list[Table]
+    data: list[dict[str, Any]]
+    markdown: list[Table] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
+    versions: dict[str, str] = field(default_factory=dict)
 
 
-def text(rows: list[Row]) -> str:
-    """Return the table for a terminal."""
-    table = [list(HEADER), *(cells(row, rows) for row in rows)]
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    lines = (
-        "  ".join(
-            cell.ljust(width) if place < LEFT else cell.rjust(width)
+def text(parts: list[Part], how: str) -> str:
+    """Return everything for a terminal."""
+    blocks = [machine(parts, how)]
+    for part in parts:
+        blocks += ["\n".join(text_lines(table)) for table in part.text]
+        blocks += ["\n".join(part.notes)] * bool(part.notes)
+    return "\n\n".join([*blocks, *endings(parts)])
+
+
+def text_lines(table: Table) -> list[str]:
+    """Return a table's lines; a word is not repeated below itself."""
+    lines = [list(table.head), *without_repetition(table)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    aligned = (
+        " ".join(
+            cell.ljust(width) if place < table.words else cell.rjust(width)
             for place, (cell, width) in enumerate(zip(line, widths, strict=True))
         ).rstrip()
-        for line in table
+        for line in lines
     )
-    return "\n".join([machine(rows), "", *lines])
+    return [*([table.title] if table.title else []), *aligned]
 
 
-def markdown(rows: list[Row]) -> str:
-    """Return a heading line, and a table for each workload."""
-    parts = [machine(rows)]
-    for name in dict.fromkeys(row.workload for row in rows):
-        mine = [row for row in rows if row.workload == name]
-        size = f"{mine[0].records:,} records, {mine[0].file_bytes / 1e6:,.0f} MB"
-        lines = ["| " + " | ".join(cells(row, rows)[1:]) + " |" for row in mine]
-        align = "|" + "---|" * (LEFT - 1) + "---:|" * (len(HEADER) - LEFT)
-        head = "| " + " | ".join(HEADER[1:]) + " |"
-        title = f"### {name}: {WORKLOADS[name].title} ({size})"
-        parts.append("\n".join([title, "", head, align, *lines]))
-    return "\n\n".join(parts)
+def without_repetition(table: Table) -> Iterable[list[str]]:
+    """Yield the rows, their first words left out as long as they are those of the row before."""
+    before: list[str] = []
+    for row in table.rows:
+        same = 0
+        while same < table.words - 1 and row[: same + 1] == before[: same + 1]:
+            same += 1
+        yield [""] * same + row[same:]
+        before = row
 
 
-def as_json(rows: list[Row]) -> str:
+def markdown(parts: list[Part], how: str) -> str:
+    """Return everything for a page."""
+    blocks = [machine(parts, how)]
+    for part in parts:
+        for table in part.markdown or part.text:
+            blocks += [f"### {table.title}", "\n".join(markdown_lines(table))]
+        blocks += ["\n".join(f"- {note}" for note in part.notes)] * bool(part.notes)
+    return "\n\n".join([*blocks, *endings(parts)])
+
+
+def markdown_lines(table: Table) -> list[str]:
+    """Return a table's lines."""
+    figures = len(table.head) - table.words
+    align = "|" + "---|" * table.words + "---:|" * figures
+    rows = ("| " + " | ".join(row) + " |" for row in table.rows)
+    return ["| " + " | ".join(table.head) + " |", align, *rows]
+
+
+def endings(parts: list[Part]) -> list[str]:
+    """Return what was left out, and what went wrong."""
+    skipped = [f"skipped: {line}" for line in dict.fromkeys(chain(*(p.skipped for p in parts)))]
+    failed = [f"FAILED: {line}" for part in parts for line in part.failures]
+    return ["\n".join(lines) for lines in (skipped, failed) if lines]
+
+
+def as_json(parts: list[Part], how: str) -> str:
     """Return everything that was measured."""
-    table = [
-        {
-            "workload": row.workload,
-            "job": row.job,
-            "system": row.system,
-            "records": row.records,
-            "file_bytes": row.file_bytes,
-            "measured_records": row.runs[0].records,
-            "seconds": row.seconds,
-            "times": row.times,
-            "peak_rss": row.peak_rss,
-            "ratio": row.ratio(rows),
+    found = {
+        part.name: {
+            "rows": part.data,
+            "notes": part.notes,
+            "skipped": part.skipped,
+            "failures": part.failures,
         }
-        for row in rows
-    ]
-    return json.dumps({"machine": machine(rows), "rows": table}, indent=1)
+        for part in parts
+    }
+    return json.dumps({"machine": machine(parts, how), "parts": found}, indent=1)
 
 
-def machine(rows: list[Row]) -> str:
-    """Return what it was measured on and with."""
-    versions = dict(sorted((f"{row.system} {row.runs[0].version}", None) for row in rows))
-    parts = [
-        f"{cpu()}, {os.cpu_count()} cores",
-        f"{platform.system()} {platform.machine()}",
-        f"Python {platform.python_version()}",
-        *versions,
-        f"median of {len(rows[0].runs)} runs",
-    ]
-    return "; ".join(parts)
+def machine(parts: list[Part], how: str) -> str:
+    """Return what it was measured on and with, when, and how."""
+    versions = {name: version for part in parts for name, version in part.versions.items()}
+    return "; ".join(
+        [
+            f"{cpu()}, {CORES} of {os.cpu_count()} cores",
+            f"{platform.system()} {platform.machine()}",
+            f"Python {platform.python_version()}",
+            *(f"{name} {versions[name]}" for name in sorted(versions)),
+            f"{dt.datetime.now(tz=dt.UTC):%Y-%m-%d}",
+            how,
+        ]
+    )
 
 
 def cpu() -> str:

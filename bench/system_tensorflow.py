@@ -5,15 +5,15 @@ from typing import Any
 
 import tensorflow as tf
 
-from jobs import Prepare, Steps, Task
+from jobs import CORES, GZIP, MEMBERS, Prepare, Steps, Task
 
 VERSION: str = tf.__version__
-AUTOTUNE = tf.data.AUTOTUNE
 
 
 def dataset(task: Task) -> Any:
     """Return the task's records as a dataset."""
-    records = tf.data.TFRecordDataset(str(task.path))
+    compression = "GZIP" if task.job.form in {GZIP, MEMBERS} else ""
+    records = tf.data.TFRecordDataset(task.paths, compression)
     return records if task.whole else records.take(task.records)
 
 
@@ -25,14 +25,14 @@ def read(task: Task) -> Steps:
 
 def parse(task: Task) -> Steps:
     """TFRecordDataset.batch, parse_example mapped in parallel, prefetch."""
-    spec = tf_features(task.workload.features)
+    spec = task.features(TF)
     return prefetched(task, lambda records: tf.io.parse_example(records, spec))
 
 
 def parse_narrow(task: Task) -> Steps:
     """The same, and tf.cast, sparse values too."""
-    spec = tf_features(task.workload.features)
-    dtypes = {name: feature.dtype for name, feature in (task.workload.narrow or {}).items()}
+    spec = task.workload.features(TF)
+    dtypes = {name: feature.dtype for name, feature in task.features(TF).items()}
 
     def parse_and_cast(records: Any) -> Any:
         parsed = tf.io.parse_example(records, spec)
@@ -43,33 +43,56 @@ def parse_narrow(task: Task) -> Steps:
 
 def parse_sequences(task: Task) -> Steps:
     """TFRecordDataset.batch, parse_sequence_example mapped in parallel, prefetch."""
-    context = tf_features(task.workload.context or {})
-    lists = tf_features(task.workload.features)
+    context = task.workload.context(TF) if task.workload.context else {}
+    lists = task.features(TF)
     return prefetched(task, lambda records: tf.io.parse_sequence_example(records, context, lists))
 
 
 def prefetched(task: Task, parsed: Callable[[Any], Any]) -> Steps:
-    """Map the batches in parallel, ahead of who asks for them."""
-    columns = dataset(task).batch(task.workload.batch).map(parsed, AUTOTUNE).prefetch(AUTOTUNE)
+    """Map the batches in parallel, ahead of who asks for them.
+
+    With AUTOTUNE the same pipeline takes up to twice as long: it tries other numbers of threads.
+    """
+    batches = dataset(task).batch(task.workload.batch)
+    columns = batches.map(parsed, num_parallel_calls=CORES).prefetch(2 * CORES)
+    options = tf.data.Options()
+    options.autotune.enabled = False
+    columns = columns.with_options(options)
     return lambda: columns
 
 
-def tf_features(features: dict[str, Any]) -> dict[str, Any]:
-    """Return TensorFlow's own feature classes for ours."""
-    return {name: tf_feature(feature) for name, feature in features.items()}
+class Typed:
+    """One of TensorFlow's feature classes, which takes a type by its name here."""
+
+    TYPES = frozenset({"int64", "float32", "string", "float16", "uint8", "uint16"})
+
+    def __init__(self, feature: Any) -> None:
+        self.feature = feature
+
+    def __call__(self, *args: Any, **options: Any) -> Any:
+        """Make TensorFlow's own."""
+        typed = (tf.as_dtype(arg) if is_type(arg) else arg for arg in args)
+        return self.feature(*typed, **options)
+
+    def __getattr__(self, name: str) -> Any:
+        """Return what belongs to the class, such as RaggedFeature.RowLengths."""
+        return getattr(self.feature, name)
 
 
-def tf_feature(feature: Any) -> Any:
-    """Return TensorFlow's own feature, or partition, for ours: the fields have the same names."""
-    fields = feature._asdict()
-    for name in {"dtype", "row_splits_dtype"} & fields.keys():
-        fields[name] = tf.as_dtype(fields[name])
-    if "partitions" in fields:
-        fields["partitions"] = [
-            getattr(tf.io.RaggedFeature, type(partition).__name__)(*partition)
-            for partition in fields["partitions"]
-        ]
-    return getattr(tf.io, type(feature).__name__)(**fields)
+def is_type(argument: Any) -> bool:
+    """Whether this is a type's name."""
+    return isinstance(argument, str) and argument in Typed.TYPES
+
+
+class TensorFlow:
+    """TensorFlow's feature classes."""
+
+    def __getattr__(self, name: str) -> Typed:
+        """Return one."""
+        return Typed(getattr(tf.io, name))
+
+
+TF = TensorFlow()
 
 
 def iterate(task: Task) -> Steps:
@@ -115,12 +138,31 @@ def ready_records(task: Task) -> list[bytes]:
 def write(task: Task) -> Steps:
     """TFRecordWriter.write."""
     records = ready_records(task)
+    return written(task, lambda start, stop: records[start:stop])
+
+
+def write_columns(task: Task) -> Steps:
+    """Build tf.train.Example of every row, SerializeToString, TFRecordWriter.write."""
+    rows = [feature_dict(parsed_example(record)) for record in ready_records(task)]
+    names = list(rows[0])
+    columns = [[row[name][0] for row in rows] for name in names]
+
+    def encoded(start: int, stop: int) -> Iterator[bytes]:
+        for row in zip(*(column[start:stop] for column in columns), strict=True):
+            yield example_bytes({name: [value] for name, value in zip(names, row, strict=True)})
+
+    return written(task, encoded)
+
+
+def written(task: Task, records: Callable[[int, int], Any]) -> Steps:
+    """Write the records, each step a batch of them."""
+    options = tf.io.TFRecordOptions("GZIP" if task.scratch.suffix == ".gz" else "")
     each = task.workload.batch
 
     def steps() -> Iterator[None]:
-        with tf.io.TFRecordWriter(str(task.scratch)) as out:
-            for start in range(0, len(records), each):
-                for record in records[start : start + each]:
+        with tf.io.TFRecordWriter(str(task.scratch), options) as out:
+            for start in range(0, task.records, each):
+                for record in records(start, min(start + each, task.records)):
                     out.write(record)
                 yield
 
@@ -154,7 +196,7 @@ def tf_train_feature(values: list[Any]) -> Any:
 def decode(task: Task) -> Steps:
     """Example.FromString, lists made of its fields."""
     records = ready_records(task)
-    return lambda: (feature_dict(parsed_example(record)) for record in records)
+    return lambda: map(example, records)
 
 
 def parsed_example(record: bytes) -> Any:
@@ -162,32 +204,45 @@ def parsed_example(record: bytes) -> Any:
     return tf.train.Example.FromString(record).features.feature
 
 
+def example(record: bytes) -> dict[str, Any]:
+    """Return a serialized Example as a dict of lists."""
+    return feature_dict(parsed_example(record))
+
+
 JOBS: dict[str, Prepare] = {
     "read": read,
     "parse": parse,
+    "project": parse,
     "parse-narrow": parse_narrow,
     "parse-kinds": parse,
     "parse-sequences": parse_sequences,
     "iterate": iterate,
-    "iterate-v1": iterate_v1,
+    "iterate:v1": iterate_v1,
     "sequence": sequence,
-    "write": write,
-    "encode": encode,
     "decode": decode,
+    "encode": encode,
+    "write": write,
+    "write-columns": write_columns,
+    "gzip-read": read,
+    "gzip-parse": parse,
+    "gzips-read": read,
+    "gzips-parse": parse,
+    "gzip-write": write,
 }
 
 
-def plain(output: Any) -> Any:
+def plain(output: Any, task: Task) -> Any:
     """Return an output in Python's own types."""
     if isinstance(output, tf.RaggedTensor):
-        return output.to_list() if output.ragged_rank > 1 else plain(output.to_sparse())
+        return output.to_list() if output.ragged_rank > 1 else plain(output.to_sparse(), task)
     match output:
         case tf.sparse.SparseTensor():
-            return [plain(part) for part in (output.indices, output.values, output.dense_shape)]
+            parts = (output.indices, output.values, output.dense_shape)
+            return [plain(part, task) for part in parts]
         case tf.Tensor():
             return output.numpy().tolist()
         case dict():
-            return {name: plain(value) for name, value in output.items()}
+            return {name: plain(value, task) for name, value in output.items()}
         case tuple():
-            return tuple(map(plain, output))
+            return tuple(plain(part, task) for part in output)
     return output

@@ -1,16 +1,23 @@
 """The jobs, done by tfrecs."""
 
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any
 
 import numpy as np
 
 import tfrecs
-from jobs import Prepare, Steps, Task
+from jobs import NotThereError, Prepare, Steps, Task
 
 VERSION = tfrecs.__version__
+
+
+def dataset(task: Task, **spec: Any) -> Any:
+    """Return a Dataset of the task's files, in batches."""
+    make = getattr(tfrecs, "Dataset", None)
+    if make is None:
+        raise NotThereError("this tfrecs has no Dataset")
+    return make(task.paths, num_threads=task.threads, **spec).batch(task.workload.batch)
 
 
 def batches(task: Task) -> Iterator[tfrecs.Records]:
@@ -25,34 +32,50 @@ def read(task: Task) -> Steps:
     return lambda: batches(task)
 
 
+def read_dataset(task: Task) -> Steps:
+    """Dataset without features."""
+    records = dataset(task)
+    return lambda: iter(records)
+
+
 def parse(task: Task) -> Steps:
+    """Dataset, and every column as an array."""
+    columns = dataset(task, features=task.features(tfrecs))
+    return lambda: map(every_column, columns)
+
+
+def every_column(batch: tfrecs.Batch) -> dict[str, Any]:
+    """Return a batch's columns."""
+    return {name: batch[name] for name in batch}
+
+
+def parse_by_reader(task: Task) -> Steps:
     """RecordReader.read_batch, decode_batch, and every column as an array."""
-    features = task.workload.features
-
-    def steps() -> Iterator[dict[str, Any]]:
-        for records in batches(task):
-            batch = tfrecs.decode_batch(records, features)
-            yield {name: batch[name] for name in batch}
-
-    return steps
-
-
-def parse_narrow(task: Task) -> Steps:
-    """The same with types that are converted to while decoding."""
-    return parse(
-        replace(task, workload=replace(task.workload, features=task.workload.narrow or {}))
-    )
+    features = task.features(tfrecs)
+    return lambda: (every_column(tfrecs.decode_batch(each, features)) for each in batches(task))
 
 
 def parse_kinds(task: Task) -> Steps:
     """RecordReader.read_batch, parse_example."""
-    features = task.workload.features
+    features = task.features(tfrecs)
     return lambda: (tfrecs.parse_example(records, features) for records in batches(task))
 
 
+def context_of(task: Task) -> dict[str, Any]:
+    """Return what to parse of a SequenceExample's context."""
+    return task.workload.context(tfrecs) if task.workload.context else {}
+
+
 def parse_sequences(task: Task) -> Steps:
+    """Dataset of SequenceExamples."""
+    spec = {"context_features": context_of(task), "sequence_features": task.features(tfrecs)}
+    parsed = dataset(task, **spec)
+    return lambda: iter(parsed)
+
+
+def parse_sequences_by_reader(task: Task) -> Steps:
     """RecordReader.read_batch, parse_sequence_example."""
-    context, lists = task.workload.context, task.workload.features
+    context, lists = context_of(task), task.features(tfrecs)
     return lambda: (
         tfrecs.parse_sequence_example(records, context, lists) for records in batches(task)
     )
@@ -85,6 +108,33 @@ def write(task: Task) -> Steps:
     return steps
 
 
+def write_batch(task: Task) -> Steps:
+    """RecordWriter.write_batch, in place."""
+    records = list(batches(task))
+
+    def steps() -> Iterator[None]:
+        with tfrecs.RecordWriter(task.scratch, atomic=False) as out:
+            for batch in records:
+                out.write_batch(batch)
+                yield
+
+    return steps
+
+
+def write_columns(task: Task) -> Steps:
+    """encode_batch, RecordWriter.write_batch."""
+    features = task.features(tfrecs)
+    columns = [every_column(tfrecs.decode_batch(each, features)) for each in batches(task)]
+
+    def steps() -> Iterator[None]:
+        with tfrecs.RecordWriter(task.scratch, atomic=False) as out:
+            for batch in columns:
+                out.write_batch(tfrecs.encode_batch(batch))
+                yield
+
+    return steps
+
+
 def encode(task: Task) -> Steps:
     """encode_example."""
     rows = [tfrecs.decode_example(record) for record in iterate(task)()]
@@ -99,30 +149,70 @@ def decode(task: Task) -> Steps:
 
 JOBS: dict[str, Prepare] = {
     "read": read,
+    "read:dataset": read_dataset,
     "parse": parse,
-    "parse-narrow": parse_narrow,
+    "parse:reader": parse_by_reader,
+    "project": parse,
+    "project:reader": parse_by_reader,
+    "parse-narrow": parse,
+    "parse-narrow:reader": parse_by_reader,
     "parse-kinds": parse_kinds,
     "parse-sequences": parse_sequences,
+    "parse-sequences:reader": parse_sequences_by_reader,
     "iterate": iterate,
-    "iterate-v1": iterate,
     "sequence": sequence,
-    "write": write,
-    "encode": encode,
     "decode": decode,
+    "encode": encode,
+    "write": write,
+    "write:write_batch": write_batch,
+    "write-columns": write_columns,
+    "gzip-read": read,
+    "gzip-read:dataset": read_dataset,
+    "gzip-parse": parse,
+    "gzip-parse:reader": parse_by_reader,
+    "gzips-read": read,
+    "gzips-read:dataset": read_dataset,
+    "gzips-parse": parse,
+    "gzips-parse:reader": parse_by_reader,
+    "gzip-write": write,
+    "gzip-write:write_batch": write_batch,
 }
 
+example = tfrecs.decode_example
 
-def plain(output: Any) -> Any:
+
+def plain(output: Any, task: Task) -> Any:
     """Return an output in Python's own types."""
     match output:
         case tfrecs.RaggedTensor() if output.ragged_rank == 1:
-            return plain(output.to_sparse())
+            return plain(output.to_sparse(), task)
         case tfrecs.SparseTensor():
-            return [plain(part) for part in output]
+            return [plain(part, task) for part in output]
         case tfrecs.RaggedTensor() | tfrecs.BytesArray() | np.ndarray() | tfrecs.Records():
             return output.tolist()
         case dict():
-            return {name: plain(value) for name, value in output.items()}
+            return {name: plain(value, task) for name, value in output.items()}
         case tuple():
-            return tuple(map(plain, output))
+            return tuple(plain(part, task) for part in output)
     return output
+
+
+def size(output: Any) -> int:
+    """Return how many bytes an output has, its offsets included; 0 for Python's own numbers."""
+    match output:
+        case tfrecs.RaggedTensor():
+            parts: Iterable[Any] = (output.values, output.row_splits)
+        case dict():
+            parts = output.values()
+        case tuple() | list():
+            parts = output
+        case _:
+            return size_of_one(output)
+    return sum(map(size, parts))
+
+
+def size_of_one(output: Any) -> int:
+    """Return how many bytes an array, a batch of records or a record has."""
+    if isinstance(output, tfrecs.BytesArray):
+        return output.nbytes + int(output.offsets.nbytes)
+    return len(output) if isinstance(output, bytes) else int(getattr(output, "nbytes", 0))

@@ -1,0 +1,71 @@
+"""Systems measured in turn: all once, then all once more, so that what else happens hits each."""
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from figures import is_limit
+from measure import Measurement, Order
+from options import Options
+from processes import FailedError, SkippedError, measured
+
+
+@dataclass
+class Turns:
+    """What came out.
+
+    Attributes:
+        label: What was measured.
+        runs: The measurements of each system.
+        skipped: Why a system has none.
+        failures: What went wrong.
+    """
+
+    label: str
+    runs: dict[str, list[Measurement]] = field(default_factory=dict)
+    skipped: list[str] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
+
+    def take(self, order: Order, path: Path, options: Options) -> bool:
+        """Measure once; return whether there is any use in doing so again."""
+        found = self.runs.setdefault(order.system, [])
+        try:
+            found.append(measured(order, path, options.interpreters))
+        except SkippedError as error:
+            self.skipped.append(f"{order.system}: {error}")
+        except FailedError as error:
+            self.failures.append(f"{self.label}, {order.system}: {error}")
+        else:
+            return True
+        del self.runs[order.system]
+        return False
+
+    def compare(self) -> None:
+        """Drop the systems whose output is not that of the first one."""
+        wanted = next((run.digest for runs in self.runs.values() for run in runs if run.digest), "")
+        for system, runs in list(self.runs.items()):
+            if any(run.digest not in {wanted, ""} for run in runs):
+                self.failures.append(f"{self.label}, {system}: another output")
+                del self.runs[system]
+
+
+def in_turn(order: Order, path: Path, systems: list[str], runs: int, options: Options) -> Turns:
+    """Measure the systems in turn, so often, and compare their outputs.
+
+    The limit copies as many bytes as the output of ours has, and so comes after it.
+    """
+    turns = Turns(f"{order.workload} {order.job}")
+    left, size = list(systems), 0
+    for _ in range(runs):
+        for system in list(left):
+            mine = replace(order, system=system, output_bytes=size)
+            if cannot(mine) or not turns.take(mine, path, options):
+                left.remove(system)
+            else:
+                size = size or turns.runs[system][-1].output_bytes
+    turns.compare()
+    return turns
+
+
+def cannot(order: Order) -> bool:
+    """Whether this is the limit of an output that is not known."""
+    return is_limit(order.system) and not order.output_bytes
