@@ -51,6 +51,7 @@ WORDS = {
         "are not compatible",
         "row number",
         "not aligned",
+        "in a partition does not fit",
     ),
 }
 
