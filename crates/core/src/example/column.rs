@@ -59,6 +59,7 @@ pub struct ColumnBuilder {
     /// The row from which the kind was learned, if it was not given.
     learned_in: Option<usize>,
     place: Place,
+    is_fixed: bool,
     layout: Layout,
     name: String,
 }
@@ -91,7 +92,7 @@ impl ColumnBuilder {
             memory.outlook = outlook;
             spare = memory.spare.take();
         }
-        if !self.is_fixed() {
+        if !self.is_fixed {
             self.row_splits = emptied(spare.pop());
             self.row_splits.push(0);
             self.row_splits.reserve(outlook.rows);
@@ -126,6 +127,7 @@ impl ColumnBuilder {
             memory: None,
             learned_in: None,
             place,
+            is_fixed: matches!(layout, Layout::Fixed { .. }),
             layout,
             name,
         }
@@ -150,11 +152,6 @@ impl ColumnBuilder {
         self.rows > row
     }
 
-    #[inline]
-    fn is_fixed(&self) -> bool {
-        matches!(self.layout, Layout::Fixed { .. })
-    }
-
     /// Takes the feature of row `row`; of several, the last one counts.
     ///
     /// # Errors
@@ -177,8 +174,8 @@ impl ColumnBuilder {
         if row == 0 || self.rows != row || self.trouble.is_some() || self.each == 0 {
             return false;
         }
-        let count = (self.each != 1 || self.is_fixed()).then_some(self.each);
-        let done = self.values.push_short(feature, count);
+        let any = self.each == 1 && !self.is_fixed;
+        let done = self.values.push_short(feature, self.each, any);
         if done {
             self.end_row(true);
         }
@@ -193,10 +190,10 @@ impl ColumnBuilder {
         match Feature::parse(feature)?.list {
             None => {
                 match self.place {
-                    Place::Context | Place::Step if self.is_fixed() && self.each == 0 => {
+                    Place::Context | Place::Step if self.is_fixed && self.each == 0 => {
                         self.end_row(true);
                     }
-                    Place::Context | Place::Step if self.is_fixed() => {
+                    Place::Context | Place::Step if self.is_fixed => {
                         self.trouble = Some(Trouble::WrongCount(0));
                     }
                     _ => {}
@@ -224,7 +221,7 @@ impl ColumnBuilder {
         let start = self.values.len();
         let misfit = self.values.push_list(list)?;
         let found = self.values.len() - start;
-        let fits = if self.is_fixed() {
+        let fits = if self.is_fixed {
             found == self.each
         } else {
             self.each == 1 || found.checked_rem(self.each) == Some(0)
@@ -246,15 +243,19 @@ impl ColumnBuilder {
     #[inline]
     fn end_row(&mut self, present: bool) {
         self.rows += 1;
-        if !self.is_fixed() {
-            let end = if self.each == 1 {
-                self.values.len()
-            } else {
-                self.values.len() / self.each.max(1)
-            };
-            self.row_splits.push(as_offset(end));
-            self.present.push(present);
+        if !self.is_fixed {
+            self.end_list(present);
         }
+    }
+
+    fn end_list(&mut self, present: bool) {
+        let end = if self.each == 1 {
+            self.values.len()
+        } else {
+            self.values.len() / self.each.max(1)
+        };
+        self.row_splits.push(as_offset(end));
+        self.present.push(present);
     }
 
     /// Takes rows back: there are only the first `rows` again.
@@ -263,7 +264,7 @@ impl ColumnBuilder {
         self.trouble = None;
         if self.rows > rows {
             self.rows = rows;
-            let elements = if self.is_fixed() {
+            let elements = if self.is_fixed {
                 rows
             } else {
                 self.row_splits.truncate(rows + 1);
@@ -324,7 +325,7 @@ impl ColumnBuilder {
 
     fn wrong_kind(&self, found: Kind) -> String {
         let (found, expected) = (found.dtype(), self.values.kind().map_or("", Kind::dtype));
-        if self.is_fixed() {
+        if self.is_fixed {
             format!("Data types don't match. Data type: {found} but expected type: {expected}")
         } else {
             format!("Data types don't match. Expected type: {expected}, Actual type: {found}")
@@ -336,7 +337,7 @@ impl ColumnBuilder {
         let (Layout::Fixed { shape, .. } | Layout::Ragged { shape }) = &self.layout;
         let shape: Vec<String> = shape.iter().map(usize::to_string).collect();
         let shape = shape.join(",");
-        if self.is_fixed() {
+        if self.is_fixed {
             format!(
                 "Number of {noun} values != expected.  Values size: {size} but output shape: \
                  [{shape}]"

@@ -230,7 +230,7 @@ impl<C: Column> Decoder<C> {
         let Some(rest) = again.behind.get(again.left..) else {
             return false;
         };
-        let Some(feature) = Short::parse(again.behind).filter(|it| it.total() == again.left) else {
+        let Some(feature) = Short::parse(again.behind, again.left) else {
             return false;
         };
         if let Some(column) = again.column.and_then(|index| self.columns.get_mut(index)) {

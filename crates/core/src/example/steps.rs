@@ -114,7 +114,7 @@ impl StepsBuilder {
         let Some((0x0a, behind)) = list.0.split_first() else {
             return false;
         };
-        let Some(step) = Short::parse(behind) else {
+        let Some(step) = Short::begin(behind) else {
             return false;
         };
         let Some(rest) = behind.get(step.total()..) else {

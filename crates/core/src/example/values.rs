@@ -181,20 +181,20 @@ impl Values {
         Ok(None)
     }
 
-    /// Appends the values of a short list, if they are plainly `count` (none: any number); false if they
-    /// have to go the long way.
+    /// Appends the values of a short list, if they are plainly `count`, or of `any` number; false if they have
+    /// to go the long way.
     #[inline]
-    pub fn push_short(&mut self, list: &Short<'_>, count: Option<usize>) -> bool {
-        let is = |found: usize| count.is_none_or(|count| count == found);
-        match (self, list.kind) {
-            (Self::Bytes(data, ends), Kind::Bytes) if is(1) => {
+    pub fn push_short(&mut self, list: &Short<'_>, count: usize, any: bool) -> bool {
+        let is = |found: usize| any || count == found;
+        match self {
+            Self::Bytes(data, ends) if list.is(Kind::Bytes) && is(1) => {
                 list.push_bytes(data, ends);
                 true
             }
-            (Self::Int64(values), Kind::Int64) if is(1) => {
+            Self::Int64(values) if list.is(Kind::Int64) && is(1) => {
                 list.int64().map(|value| values.push(value)).is_some()
             }
-            (Self::Float32(values), Kind::Float32) => match list.floats() {
+            Self::Float32(values) if list.is(Kind::Float32) => match list.floats() {
                 Some(floats) if is(floats.len()) => {
                     values.extend(floats.iter().map(|bytes| f32::from_le_bytes(*bytes)));
                     true
