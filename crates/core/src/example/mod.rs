@@ -30,7 +30,6 @@ pub mod steps;
 pub mod tensor;
 pub mod values;
 pub mod varints;
-pub mod vectors;
 pub mod wire;
 
 pub use decode::{Decode, ExampleDecoder, SequenceDecoder, decode, decode_sequences};

@@ -15,8 +15,8 @@ use half::{bf16, f16};
 
 use super::message;
 use super::spec::{DType, Default};
-use super::vectors;
 use super::wire::WireError;
+use crate::vectors;
 
 #[cfg(test)]
 mod tests;

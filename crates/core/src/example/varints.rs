@@ -23,8 +23,6 @@ pub(super) use plain::{HIGH_BITS, squeeze};
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
-#[cfg(target_arch = "x86_64")]
-mod lanes;
 mod plain;
 #[cfg(test)]
 mod tests;

@@ -21,9 +21,9 @@ pub const FOOTER: usize = 4;
 /// [`ErrorKind::LengthChecksum`].
 pub fn parse_header(header: &[u8; HEADER]) -> Result<u64, ErrorKind> {
     let [l0, l1, l2, l3, l4, l5, l6, l7, c0, c1, c2, c3] = *header;
-    let length = [l0, l1, l2, l3, l4, l5, l6, l7];
-    if crc::masked(&length) == u32::from_le_bytes([c0, c1, c2, c3]) {
-        Ok(u64::from_le_bytes(length))
+    let length = u64::from_le_bytes([l0, l1, l2, l3, l4, l5, l6, l7]);
+    if crc::masked_length(length) == u32::from_le_bytes([c0, c1, c2, c3]) {
+        Ok(length)
     } else {
         Err(ErrorKind::LengthChecksum)
     }
@@ -33,7 +33,7 @@ pub fn parse_header(header: &[u8; HEADER]) -> Result<u64, ErrorKind> {
 #[must_use]
 pub fn header(length: u64) -> [u8; HEADER] {
     let [l0, l1, l2, l3, l4, l5, l6, l7] = length.to_le_bytes();
-    let [c0, c1, c2, c3] = crc::masked(&length.to_le_bytes()).to_le_bytes();
+    let [c0, c1, c2, c3] = crc::masked_length(length).to_le_bytes();
     [l0, l1, l2, l3, l4, l5, l6, l7, c0, c1, c2, c3]
 }
 

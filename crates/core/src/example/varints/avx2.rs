@@ -17,8 +17,8 @@ use std::arch::x86_64::{
 use std::mem::MaybeUninit;
 
 use super::Decode;
-use super::lanes::{load16, store4};
 use super::plain;
+use crate::lanes::{load16, store4};
 
 /// The road, if the processor has all that it needs: nobody has it otherwise.
 pub fn road() -> Option<Decode> {

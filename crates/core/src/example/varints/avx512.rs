@@ -16,7 +16,7 @@ use std::arch::x86_64::{
 use std::mem::MaybeUninit;
 
 use super::Decode;
-use super::lanes::{load_rest, load64, store8};
+use crate::lanes::{load_rest, load64, store8};
 
 /// The road, if the processor has all that it needs: nobody has it otherwise.
 pub fn road() -> Option<Decode> {

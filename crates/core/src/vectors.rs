@@ -33,7 +33,7 @@ static VECTORS: LazyLock<Vectors> = LazyLock::new(|| {
 /// Does `work`, which is to be marked `#[inline(always)]`, with the widest vectors there are.
 ///
 /// ```
-/// use tfrecs_core::example::vectors;
+/// use tfrecs_core::vectors;
 ///
 /// let sum: u64 = vectors::widest(#[inline(always)] || (0..1000).sum());
 /// assert_eq!(sum, 499_500);

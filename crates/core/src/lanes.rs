@@ -1,4 +1,4 @@
-//! Vectors from memory and to memory: the only pointers of the roads.
+//! Vectors from memory and to memory: the only pointers of the code that works on vectors.
 //!
 //! Each function takes a reference to exactly as many bytes or values as it loads or stores, so that
 //! its bounds are those of safe Rust. None of the instructions asks for an alignment.
