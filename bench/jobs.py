@@ -202,7 +202,7 @@ JOBS = {
             "parse-kinds",
             "parse_example of every other kind",
             ("rag",),
-            ("tfrecs", "limit", "tensorflow"),
+            (*OURS, "limit", "tensorflow"),
         ),
         Job(
             "parse-sequences",

@@ -1,6 +1,6 @@
 """The jobs, done by tfrecs."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any
 
@@ -44,7 +44,7 @@ def parse(task: Task) -> Steps:
     return lambda: map(every_column, columns)
 
 
-def every_column(batch: tfrecs.Batch) -> dict[str, Any]:
+def every_column(batch: Mapping[str, Any]) -> dict[str, Any]:
     """Return a batch's columns."""
     return {name: batch[name] for name in batch}
 
@@ -55,7 +55,7 @@ def parse_by_reader(task: Task) -> Steps:
     return lambda: (every_column(tfrecs.decode_batch(each, features)) for each in batches(task))
 
 
-def parse_kinds(task: Task) -> Steps:
+def parse_kinds_by_reader(task: Task) -> Steps:
     """RecordReader.read_batch, parse_example."""
     features = task.features(tfrecs)
     return lambda: (tfrecs.parse_example(records, features) for records in batches(task))
@@ -70,7 +70,7 @@ def parse_sequences(task: Task) -> Steps:
     """Dataset of SequenceExamples."""
     spec = {"context_features": context_of(task), "sequence_features": task.features(tfrecs)}
     parsed = dataset(task, **spec)
-    return lambda: iter(parsed)
+    return lambda: (tuple(map(every_column, parts)) for parts in parsed)
 
 
 def parse_sequences_by_reader(task: Task) -> Steps:
@@ -156,7 +156,8 @@ JOBS: dict[str, Prepare] = {
     "project:reader": parse_by_reader,
     "parse-narrow": parse,
     "parse-narrow:reader": parse_by_reader,
-    "parse-kinds": parse_kinds,
+    "parse-kinds": parse,
+    "parse-kinds:reader": parse_kinds_by_reader,
     "parse-sequences": parse_sequences,
     "parse-sequences:reader": parse_sequences_by_reader,
     "iterate": iterate,
