@@ -228,6 +228,32 @@ def test_a_closed_reader(tmp_path: Path) -> None:
         reader.read_batch(1)
 
 
+def test_a_reader_is_an_iterator_like_any_other(tmp_path: Path) -> None:
+    path = frames.save(tmp_path / "a", frames.plain(RECORDS))
+    reader = tfrecs.RecordReader(path)
+    assert iter(reader) is reader
+    assert isinstance(reader, Iterator)
+    assert [next(reader), *reader, next(reader, None)] == [*RECORDS, None]
+    reader.__init__(path)  # type: ignore[misc]
+    assert reader.__next__() == RECORDS[0]
+    with pytest.raises(tfrecs.StateError):
+        next(tfrecs.RecordReader.__new__(tfrecs.RecordReader, "anything", so="ever"))
+
+
+def test_a_class_made_of_a_reader(tmp_path: Path) -> None:
+    class Numbered(tfrecs.RecordReader):
+        def __init__(self, folder: Path, *, first: int) -> None:
+            super().__init__(folder / "a", verify=False)
+            self.number = first
+
+        def __next__(self) -> bytes:
+            self.number += 1
+            return b"%d:" % self.number + super().__next__()
+
+    frames.save(tmp_path / "a", frames.plain([b"one", b"two"]))
+    assert list(Numbered(tmp_path, first=7)) == [b"8:one", b"9:two"]
+
+
 @pytest.mark.parametrize("n", [0, -1])
 def test_a_batch_of_no_records(tmp_path: Path, n: int) -> None:
     path = frames.save(tmp_path / "a", frames.plain(RECORDS))

@@ -257,6 +257,32 @@ mod tests {
         }
     }
 
+    proptest! {
+        #[test]
+        fn messages_are_the_same_in_either_place(
+            sizes in prop::collection::vec(prop_oneof![0usize..200, 16_000usize..17_000], 0..4),
+            steps in prop::collection::vec(prop_oneof![0usize..200, 16_000usize..17_000], 0..4),
+        ) {
+            let value = vec![7; 17_000];
+            let fill = |encoder: &mut ExampleEncoder| {
+                for &size in &sizes {
+                    encoder.feature(b"feature", FeatureValues::Bytes(&[&value[..size]]));
+                }
+                for &size in &steps {
+                    encoder.step(FeatureValues::Bytes(&[&value[..size]]));
+                    encoder.feature_list(b"list");
+                }
+            };
+            let (mut fresh, mut kept) = (ExampleEncoder::default(), ExampleEncoder::default());
+            for kept_bytes in [0, 100, 1 << 20, 1 << 20] {
+                fill(&mut fresh);
+                fill(&mut kept);
+                prop_assert_eq!(&fresh.finish(), kept.finish_here());
+                kept.reset(kept_bytes);
+            }
+        }
+    }
+
     #[test]
     fn the_first_value_decides() {
         let mut list = ListEncoder::default();
