@@ -147,6 +147,7 @@ class Writer:
         compression_type: str,
         mode: str,
         atomic: bool,
+        sync: bool,
         deflate: Sequence[int | None],
     ) -> Self: ...
     @property

@@ -118,6 +118,9 @@ class RecordWriter:
             member.
         atomic: False writes in place and shows every byte at once, as TensorFlow does: for logs
             that others follow. Devices and pipes are always written in place.
+        sync: Whether close() waits until the bytes are on the disk, so that what is published
+            survives a power cut whole. False leaves it to the system when they get there, as
+            TensorFlow does; a file that can be made again need not wait.
         compression_level, window_bits, mem_level, compression_strategy, flush_mode,
             input_buffer_size: As in `tf.io.TFRecordOptions`: zlib's parameters, where the file is
             compressed, and ignored where it is not. `compression_level` is `level`.
@@ -147,6 +150,7 @@ class RecordWriter:
         mode: str = "w",
         *,
         atomic: bool = True,
+        sync: bool = True,
         compression_level: int | None = None,
         window_bits: int | None = None,
         mem_level: int | None = None,
@@ -169,7 +173,7 @@ class RecordWriter:
             flush_mode,
             input_buffer_size,
         )
-        self._writer = _core.Writer(self.path, compression_type or "", mode, atomic, deflate)
+        self._writer = _core.Writer(self.path, compression_type or "", mode, atomic, sync, deflate)
         if self._writer.repaired:
             warnings.warn(
                 f"{self.path}: cut off {self._writer.repaired} bytes of a torn record at its end",

@@ -28,9 +28,12 @@ mod writer;
 /// The native part of tfrecs.
 #[pymodule(gil_used = false)]
 mod _core {
+    use pyo3::prelude::*;
+
     #[pymodule_init]
-    fn init() {
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         crate::error::listen_to_signals();
+        crate::writer::listen_to_forks(module.py())
     }
 
     #[pymodule_export]

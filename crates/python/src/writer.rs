@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
-use tfrecs_core::record::{DeflateOptions, Mode, RecordWriter, WriteOptions};
+use pyo3::types::{IntoPyDict, PyBytes, PyCFunction, PyDict, PyTuple};
+use tfrecs_core::record::{DeflateOptions, Mode, RecordWriter, WriteOptions, publish};
 use tfrecs_core::{Error, Result};
 
 use crate::error::{Raise, wrong_type};
@@ -13,6 +13,19 @@ use crate::pipe;
 use crate::reader::compression_of;
 use crate::records::{Input, PyRecords, next_some};
 use crate::shared::Shared;
+
+/// Has the core told of forks, by whose child it cannot be asked.
+pub fn listen_to_forks(py: Python<'_>) -> PyResult<()> {
+    let os = py.import("os")?;
+    if !os.hasattr("register_at_fork")? {
+        return Ok(()); // a system without forks
+    }
+    let forked = |_: &Bound<'_, PyTuple>, _: Option<&Bound<'_, PyDict>>| publish::forked();
+    let forked = PyCFunction::new_closure(py, None, None, forked)?;
+    let after = [("after_in_child", forked)].into_py_dict(py)?;
+    os.call_method("register_at_fork", (), Some(&after))?;
+    Ok(())
+}
 
 /// Writes records to one file.
 #[pyclass(frozen, name = "Writer", module = "tfrecs._core")]
@@ -29,11 +42,14 @@ impl PyWriter {
         compression_type: &str,
         mode: &str,
         atomic: bool,
+        sync: bool,
         deflate: [Option<i64>; 6],
     ) -> PyResult<Self> {
         let located = |error: Error| error.with_path(&path);
-        let options = options_of(compression_type, mode, atomic, deflate);
-        let options = options.map_err(located).or_raise(py)?;
+        let options = options_of(compression_type, mode, deflate);
+        let mut options = options.map_err(located).or_raise(py)?;
+        options.in_place = !atomic;
+        options.sync = sync;
         let writer = match pipe::open(py, &path, pipe::End::Write)? {
             Some(pipe) => RecordWriter::to_file(pipe, &path, &options),
             None => py.detach(|| RecordWriter::open(&path, options)),
@@ -146,7 +162,6 @@ impl PyWriter {
 fn options_of(
     compression_type: &str,
     mode: &str,
-    atomic: bool,
     deflate: [Option<i64>; 6],
 ) -> Result<WriteOptions> {
     let mode = match mode {
@@ -193,6 +208,6 @@ fn options_of(
         compression,
         deflate,
         mode,
-        in_place: !atomic,
+        ..WriteOptions::default()
     })
 }

@@ -5,16 +5,19 @@
 //! stream of frames, [`reader`] (with its buffer) and [`records`] hand out records one by one or in
 //! batches, [`extent`] finds them without reading them; on the way back [`deflate`] compresses, [`publish`] decides when a file gets its name, [`writer`] uses both.
 
+mod append;
 mod buffer;
 pub mod compression;
 pub mod crc;
 pub mod deflate;
 pub mod extent;
 pub mod frame;
+mod outlet;
 pub mod publish;
 pub mod reader;
 pub mod records;
 pub mod sniff;
+mod writeback;
 pub mod writer;
 
 pub use buffer::Lent;

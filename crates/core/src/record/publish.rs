@@ -7,8 +7,9 @@
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
+use super::writeback;
 use crate::error::{Error, Result};
 use crate::interrupt::{self, retrying};
 
@@ -30,8 +31,27 @@ pub struct Destination {
     file: Option<File>,
     path: PathBuf,
     fate: Fate,
+    /// How many bytes the file has.
+    position: u64,
+    /// How many of them the system was asked to put on the disk.
+    begun: u64,
+    sync: bool,
     /// The process that opened it. A fork has the same object, and must not touch the file.
     process: u32,
+    /// How many forks lay behind this process when it opened it.
+    forks: u32,
+}
+
+/// How many bytes may wait before the system is asked to begin to put them on the disk.
+const AHEAD: u64 = 8 << 20;
+
+/// How many forks this process is away from the first one.
+static FORKS: AtomicU32 = AtomicU32::new(0);
+
+/// Says that this process is the child of a fork. Its copies of writers then know at once that they are
+/// copies; without being told, they only find out before they touch their file.
+pub fn forked() {
+    FORKS.fetch_add(1, Ordering::Relaxed);
 }
 
 enum Fate {
@@ -90,19 +110,39 @@ impl Destination {
     }
 
     fn new(file: File, path: PathBuf, fate: Fate) -> Self {
-        let process = std::process::id();
         Self {
             file: Some(file),
             path,
             fate,
-            process,
+            position: 0,
+            begun: 0,
+            sync: true,
+            process: std::process::id(),
+            forks: FORKS.load(Ordering::Relaxed),
         }
+    }
+
+    /// Says whether [`Self::complete`] waits until the bytes are on the disk, as it does at first.
+    pub fn sync(&mut self, sync: bool) {
+        self.sync = sync;
+    }
+
+    /// How many bytes there are in the file, those that it had before included.
+    #[must_use]
+    pub fn position(&self) -> u64 {
+        self.position
     }
 
     /// Whether another process than this one opened the file.
     #[must_use]
     pub fn is_foreign(&self) -> bool {
-        self.process != std::process::id()
+        self.is_known_foreign() || self.process != std::process::id()
+    }
+
+    /// The same without a system call: whether [`forked`] has said so.
+    #[must_use]
+    pub fn is_known_foreign(&self) -> bool {
+        self.forks != FORKS.load(Ordering::Relaxed)
     }
 
     /// `path` itself, positioned behind its first `length` bytes, the rest cut off. A failure cuts off
@@ -120,7 +160,9 @@ impl Destination {
         } else {
             Fate::Append { old_length: length }
         };
-        Ok(Self::new(file, path.to_owned(), fate))
+        let mut destination = Self::new(file, path.to_owned(), fate);
+        (destination.position, destination.begun) = (length, length);
+        Ok(destination)
     }
 
     /// Adds bytes to the file.
@@ -128,10 +170,18 @@ impl Destination {
     /// # Errors
     /// Of the operating system.
     pub fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
-        match &mut self.file {
-            Some(file) => write_all(file, bytes),
-            None => Err(io::ErrorKind::BrokenPipe.into()),
+        let file = match &mut self.file {
+            Some(file) if self.process == std::process::id() => file,
+            _ => return Err(io::ErrorKind::BrokenPipe.into()),
+        };
+        write_all(file, bytes)?;
+        self.position += bytes.len() as u64;
+        let ahead = self.position - self.begun;
+        if self.sync && ahead >= AHEAD {
+            writeback::begin(file, self.begun, ahead);
+            self.begun = self.position;
         }
+        Ok(())
     }
 
     /// Closes the file, and makes sure that its bytes are on the disk, where it has one.
@@ -140,7 +190,7 @@ impl Destination {
     /// Of the operating system.
     pub fn complete(&mut self) -> io::Result<()> {
         match self.file.take() {
-            Some(file) if file.metadata().is_ok_and(|metadata| metadata.is_file()) => {
+            Some(file) if self.sync && file.metadata().is_ok_and(|metadata| metadata.is_file()) => {
                 file.sync_all()
             }
             _ => Ok(()),
@@ -162,7 +212,11 @@ impl Destination {
             let _ = std::fs::remove_file(&self.path);
         }
         renamed?;
-        sync_directory(&target)
+        if self.sync {
+            sync_directory(&target)
+        } else {
+            Ok(())
+        }
     }
 
     /// Gives the file up: removes what is temporary, cuts off what was appended.

@@ -1,21 +1,22 @@
 //! Writing a file of records.
 //!
-//! Bytes pass three stages: frames are collected in `pending`, compressed onto `ready` where the
-//! file is compressed, and written from there. Any error is final: it is reported by the call that
+//! Frames go to an [`Outlet`], which collects them, compresses them where the file is compressed, and
+//! writes them to the [`Destination`]. Any error is final: it is reported by the call that
 //! met it and by every later one, and the file is never published.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
+use super::append::Tail;
 use super::compression::Compression;
-use super::deflate::{DeflateOptions, Deflater, Flush};
+use super::deflate::{DeflateOptions, Deflater};
 use super::frame::{self, FOOTER, HEADER};
+use super::outlet::{Blocks, Outlet, Stream};
 use super::publish::{Destination, Mode};
-use super::reader::{ReadOptions, RecordReader};
-use crate::error::{Category, Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 
 /// How to write.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct WriteOptions {
     /// The compression; `None` decides from the file's name.
     pub compression: Option<Compression>,
@@ -25,6 +26,20 @@ pub struct WriteOptions {
     pub mode: Mode,
     /// Write in place, visible from the first byte.
     pub in_place: bool,
+    /// Wait until the bytes are on the disk before the file is published.
+    pub sync: bool,
+}
+
+impl Default for WriteOptions {
+    fn default() -> Self {
+        Self {
+            compression: None,
+            deflate: DeflateOptions::default(),
+            mode: Mode::default(),
+            in_place: false,
+            sync: true,
+        }
+    }
 }
 
 /// Writes records to one file.
@@ -32,11 +47,7 @@ pub struct RecordWriter {
     destination: Destination,
     path: PathBuf,
     compression: Compression,
-    deflater: Option<Deflater>,
-    flush_mode: i32,
-    pending: Vec<u8>,
-    pending_limit: usize,
-    ready: Vec<u8>,
+    outlet: Outlet,
     records: u64,
     repaired: u64,
     stage: Stage,
@@ -50,15 +61,12 @@ enum Stage {
     Failed(Error),
 }
 
-/// Uncompressed bytes that are collected before they are written.
-const WRITE_BUFFER: usize = 256 << 10;
-
 impl RecordWriter {
     /// Creates or opens `path`.
     ///
     /// # Errors
     /// Of the operating system; when appending, of the records that are there already;
-    /// [`ErrorKind::Spec`] for parameters that zlib refuses.
+    /// [`crate::ErrorKind::Spec`] for parameters that zlib refuses.
     pub fn open(path: &Path, options: WriteOptions) -> Result<Self> {
         let mut compression = options
             .compression
@@ -76,7 +84,8 @@ impl RecordWriter {
         // A pipe or a device has no content to replace, and nothing can take its name.
         let special = metadata.is_some_and(|m| !m.is_file());
         let exclusive = options.mode == Mode::Create;
-        let deflater = Self::deflater(compression, &options)?;
+        // Options that make no sense are refused before anything is opened.
+        let outlet = Self::outlet(compression, tail.length, &options)?;
         let destination = match options.mode {
             Mode::Append if tail.length > 0 => {
                 Destination::append(path, tail.length, options.in_place)?
@@ -84,7 +93,7 @@ impl RecordWriter {
             _ if options.in_place || special => Destination::in_place(path, exclusive)?,
             _ => Destination::temporary(path, exclusive)?,
         };
-        let mut writer = Self::new(destination, path, compression, deflater, &options);
+        let mut writer = Self::new(destination, path, compression, outlet, &options);
         writer.repaired = tail.torn;
         Ok(writer)
     }
@@ -92,43 +101,39 @@ impl RecordWriter {
     /// Writes to `file`, which was opened by somebody else, and is called `path` in errors.
     ///
     /// # Errors
-    /// [`ErrorKind::Spec`] for parameters that zlib refuses.
+    /// [`crate::ErrorKind::Spec`] for parameters that zlib refuses.
     pub fn to_file(file: File, path: &Path, options: &WriteOptions) -> Result<Self> {
         let compression = options
             .compression
             .unwrap_or_else(|| Compression::of_suffix(path));
-        let deflater = Self::deflater(compression, options)?;
+        let outlet = Self::outlet(compression, 0, options)?;
         let destination = Destination::opened(file, path);
-        Ok(Self::new(destination, path, compression, deflater, options))
+        Ok(Self::new(destination, path, compression, outlet, options))
     }
 
-    fn deflater(compression: Compression, options: &WriteOptions) -> Result<Option<Deflater>> {
-        match compression {
-            Compression::None => Ok(None),
-            codec => Deflater::new(codec, &options.deflate).map(Some),
+    fn outlet(compression: Compression, position: u64, options: &WriteOptions) -> Result<Outlet> {
+        if compression == Compression::None {
+            return Ok(Outlet::Plain(Blocks::at(position)));
         }
+        let deflate = &options.deflate;
+        let deflater = Deflater::new(compression, deflate)?;
+        let stream = Stream::new(deflater, deflate.input_buffer_size, deflate.flush_mode);
+        Ok(Outlet::Stream(Box::new(stream)))
     }
 
     fn new(
-        destination: Destination,
+        mut destination: Destination,
         path: &Path,
         compression: Compression,
-        deflater: Option<Deflater>,
+        outlet: Outlet,
         options: &WriteOptions,
     ) -> Self {
-        let pending_limit = match &deflater {
-            Some(_) => options.deflate.input_buffer_size.max(1),
-            None => WRITE_BUFFER,
-        };
+        destination.sync(options.sync);
         Self {
             destination,
             path: path.to_owned(),
             compression,
-            deflater,
-            flush_mode: options.deflate.flush_mode,
-            pending: Vec::new(),
-            pending_limit,
-            ready: Vec::new(),
+            outlet,
             records: 0,
             repaired: 0,
             stage: Stage::Open,
@@ -162,25 +167,16 @@ impl RecordWriter {
     /// Adds a record.
     ///
     /// # Errors
-    /// Of the operating system; [`ErrorKind::State`] after the writer was closed.
+    /// Of the operating system; [`crate::ErrorKind::State`] after the writer was closed.
     pub fn write(&mut self, record: &[u8]) -> Result<()> {
         self.check_open()?;
-        self.push(&frame::header(record.len() as u64))?;
-        self.push(record)?;
-        self.push(&frame::footer(record))?;
-        self.records += 1;
-        Ok(())
+        self.add(record)
     }
 
     /// Whether a record of `length` bytes can be added without writing anything to the file.
     #[must_use]
     pub fn has_room_for(&self, length: usize) -> bool {
-        let frame = HEADER + FOOTER;
-        self.pending
-            .len()
-            .saturating_add(length)
-            .saturating_add(frame)
-            <= self.pending_limit
+        length.saturating_add(HEADER + FOOTER) <= self.outlet.room()
     }
 
     /// Adds many records.
@@ -188,9 +184,8 @@ impl RecordWriter {
     /// # Errors
     /// As for [`Self::write`]; the records before the error are written then.
     pub fn write_all<'a>(&mut self, records: impl IntoIterator<Item = &'a [u8]>) -> Result<()> {
-        records
-            .into_iter()
-            .try_for_each(|record| self.write(record))
+        self.check_open()?;
+        records.into_iter().try_for_each(|record| self.add(record))
     }
 
     /// Hands everything so far to the operating system, in a form that can be read.
@@ -198,8 +193,10 @@ impl RecordWriter {
     /// # Errors
     /// As for [`Self::write`].
     pub fn flush(&mut self) -> Result<()> {
+        self.check_owner()?;
         self.check_open()?;
-        self.drain(Flush::Partial)
+        let written = self.outlet.flush(&mut self.destination);
+        self.check(written)
     }
 
     /// Completes the file and makes sure that it is on the disk, but does not publish it yet.
@@ -210,8 +207,10 @@ impl RecordWriter {
         if matches!(self.stage, Stage::Finished | Stage::Closed) {
             return Ok(());
         }
+        self.check_owner()?;
         self.check_open()?;
-        self.drain(Flush::Finish)?;
+        let written = self.outlet.finish(&mut self.destination);
+        self.check(written)?;
         let synced = self.destination.complete();
         self.check(synced)?;
         self.stage = Stage::Finished;
@@ -238,10 +237,13 @@ impl RecordWriter {
     /// Publishes a finished file under another name than the one it was opened for.
     ///
     /// # Errors
-    /// Of the operating system; [`ErrorKind::State`] if the file is not finished.
+    /// Of the operating system; [`crate::ErrorKind::State`] if the file is not finished.
     pub fn publish_as(&mut self, path: &Path) -> Result<()> {
         match self.stage {
-            Stage::Finished => self.publish(Some(path)),
+            Stage::Finished => {
+                self.check_owner()?;
+                self.publish(Some(path))
+            }
             _ => Err(Error::state("Writer is not finished.").with_path(&self.path)),
         }
     }
@@ -259,10 +261,11 @@ impl RecordWriter {
         self.stage = Stage::Closed;
     }
 
+    /// Whether a record can be written. It is not worth a system call to find out that this is a fork,
+    /// which the destination does before it writes.
     fn check_open(&self) -> Result<()> {
-        if self.destination.is_foreign() {
-            let text = "Writer belongs to the process that opened it, not to its fork.";
-            return Err(Error::state(text).with_path(&self.path));
+        if self.destination.is_known_foreign() {
+            return Err(self.foreign());
         }
         match &self.stage {
             Stage::Open => Ok(()),
@@ -273,125 +276,44 @@ impl RecordWriter {
         }
     }
 
-    /// Adds bytes to the stream of frames.
-    fn push(&mut self, bytes: &[u8]) -> Result<()> {
-        if self.pending.len() + bytes.len() <= self.pending_limit {
-            self.pending.extend_from_slice(bytes);
-            return Ok(());
+    fn check_owner(&self) -> Result<()> {
+        if self.destination.is_foreign() {
+            return Err(self.foreign());
         }
-        let mode = Flush::Mode(self.flush_mode);
-        self.drain(mode)?;
-        if bytes.len() <= self.pending_limit {
-            self.pending.extend_from_slice(bytes);
-            return Ok(());
-        }
-        // Too long to be worth a copy.
-        if let Some(deflater) = &mut self.deflater {
-            deflater.compress(bytes, &mut self.ready, mode);
-        } else {
-            let written = self.destination.write_all(bytes);
-            return self.check(written);
-        }
-        self.write_ready()
+        Ok(())
     }
 
-    fn drain(&mut self, flush: Flush) -> Result<()> {
-        match &mut self.deflater {
-            Some(deflater) => deflater.compress(&self.pending, &mut self.ready, flush),
-            None => std::mem::swap(&mut self.ready, &mut self.pending),
-        }
-        self.pending.clear();
-        self.write_ready()
+    fn foreign(&self) -> Error {
+        let text = "Writer belongs to the process that opened it, not to its fork.";
+        Error::state(text).with_path(&self.path)
     }
 
-    fn write_ready(&mut self) -> Result<()> {
-        let written = self.destination.write_all(&self.ready);
-        self.ready.clear();
-        self.check(written)
+    fn add(&mut self, record: &[u8]) -> Result<()> {
+        let added = self.add_frame(record);
+        self.check(added)?;
+        self.records += 1;
+        Ok(())
+    }
+
+    #[inline]
+    fn add_frame(&mut self, record: &[u8]) -> std::io::Result<()> {
+        let (outlet, file) = (&mut self.outlet, &mut self.destination);
+        outlet.push(&frame::header(record.len() as u64), file)?;
+        outlet.push(record, file)?;
+        outlet.push(&frame::footer(record), file)
     }
 
     /// Makes an error of the operating system final.
     fn check(&mut self, result: std::io::Result<()>) -> Result<()> {
         result.map_err(|error| {
+            if self.destination.is_foreign() {
+                return self.foreign();
+            }
             let error = Error::from(error)
                 .with_path(&self.path)
                 .at_record(self.records);
             self.stage = Stage::Failed(error.clone());
             error
         })
-    }
-}
-
-/// What stands at the end of a file that is to be appended to.
-#[derive(Default)]
-struct Tail {
-    compression: Compression,
-    /// The length of what is sound.
-    length: u64,
-    /// How many bytes of a torn record follow it.
-    torn: u64,
-}
-
-impl Tail {
-    /// Reads all of `path`, checksums included: nothing is added behind damage.
-    fn of(path: &Path) -> Result<Self> {
-        let mut reader = RecordReader::open(path, ReadOptions::default())?;
-        let compression = reader.compression();
-        let size = path
-            .metadata()
-            .map_err(|e| Error::from(e).with_path(path))?
-            .len();
-        loop {
-            match reader.next_record() {
-                Ok(Some(_)) => {}
-                Ok(None) => {
-                    return Ok(Self {
-                        compression,
-                        length: size,
-                        torn: 0,
-                    });
-                }
-                Err(error) if Self::is_torn(&error, compression) => {
-                    let length = reader.offset();
-                    return Ok(Self {
-                        compression,
-                        length,
-                        torn: size - length,
-                    });
-                }
-                Err(error) => return Err(error),
-            }
-        }
-    }
-
-    /// A record that an interrupted writer left half written, where it can simply be cut off.
-    fn is_torn(error: &Error, compression: Compression) -> bool {
-        error.category() == Category::Truncated
-            && compression == Compression::None
-            && !matches!(error.kind(), ErrorKind::ImpossibleLength(_))
-    }
-
-    /// The compression to go on with.
-    fn agree(&self, path: &Path, asked: Option<Compression>) -> Result<Compression> {
-        let found = self.compression;
-        if self.length == 0 {
-            return Ok(asked.unwrap_or_else(|| Compression::of_suffix(path)));
-        }
-        if asked.is_some_and(|asked| asked != found) {
-            return Err(Error::spec(format!(
-                "cannot append with compression_type {:?}: the file has {:?}",
-                asked.unwrap_or_default().name(),
-                found.name()
-            ))
-            .with_path(path));
-        }
-        if found == Compression::Zlib {
-            return Err(Error::spec(
-                "cannot append to a ZLIB file: the format has one stream, and readers ignore a \
-                 second one; use GZIP",
-            )
-            .with_path(path));
-        }
-        Ok(found)
     }
 }
