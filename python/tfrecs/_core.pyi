@@ -148,6 +148,7 @@ class Writer:
         mode: str,
         atomic: bool,
         sync: bool,
+        threads: int | None,
         deflate: Sequence[int | None],
     ) -> Self: ...
     @property

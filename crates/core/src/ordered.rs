@@ -8,6 +8,7 @@
 //! would tear apart; a forked child has the object without its threads, and is told so.
 
 use std::collections::VecDeque;
+use std::num::NonZero;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -22,6 +23,12 @@ const PULSE: Duration = Duration::from_millis(50);
 /// How long a dropped object waits for its threads. They end as soon as they notice; one that reads a
 /// pipe into which nobody writes may never, and is left behind.
 const FAREWELL: Duration = Duration::from_millis(500);
+
+/// How many threads of this process can run at the same time.
+#[must_use]
+pub fn cores() -> usize {
+    thread::available_parallelism().map_or(1, NonZero::get)
+}
 
 /// Results of work on several threads, in order.
 pub struct Ordered<T> {

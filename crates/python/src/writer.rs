@@ -34,8 +34,12 @@ pub struct PyWriter(Shared<RecordWriter>);
 #[pymethods]
 impl PyWriter {
     /// `deflate` has level, window_bits, mem_level, strategy, flush_mode, input_buffer_size; each
-    /// may be None.
+    /// may be None. `threads` compress a gzip file in parts; without them it is one stream of zlib's.
     #[new]
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "Python's keywords, which have names there"
+    )]
     fn new(
         py: Python<'_>,
         path: PathBuf,
@@ -43,6 +47,7 @@ impl PyWriter {
         mode: &str,
         atomic: bool,
         sync: bool,
+        threads: Option<usize>,
         deflate: [Option<i64>; 6],
     ) -> PyResult<Self> {
         let located = |error: Error| error.with_path(&path);
@@ -50,6 +55,7 @@ impl PyWriter {
         let mut options = options.map_err(located).or_raise(py)?;
         options.in_place = !atomic;
         options.sync = sync;
+        options.member_threads = threads;
         let writer = match pipe::open(py, &path, pipe::End::Write)? {
             Some(pipe) => RecordWriter::to_file(pipe, &path, &options),
             None => py.detach(|| RecordWriter::open(&path, options)),

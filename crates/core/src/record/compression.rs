@@ -6,11 +6,12 @@
 
 use std::io::{self, Read};
 
-use zlib_rs::{Inflate, InflateFlush, Status};
+use zlib_rs::{Inflate, InflateFlush};
 
+use super::inflated::Inflated;
 use super::sniff;
 use crate::error::ErrorKind;
-use crate::interrupt::{Pulse, retrying};
+use crate::interrupt::retrying;
 
 /// How a file is compressed. TensorFlow's names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -83,7 +84,7 @@ impl Source {
     pub fn compression(&self) -> Compression {
         match self {
             Self::Plain(_) => Compression::None,
-            Self::Inflated(inflated) => inflated.codec,
+            Self::Inflated(inflated) => inflated.codec(),
         }
     }
 }
@@ -120,7 +121,16 @@ impl Input {
         self.peeked.get_ref()
     }
 
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+    /// Puts bytes back in front of those to come.
+    pub(super) fn put_back(&mut self, mut bytes: Vec<u8>) {
+        let place = usize::try_from(self.peeked.position()).unwrap_or(usize::MAX);
+        let unread = self.peeked.get_ref().get(place..).unwrap_or_default();
+        bytes.extend_from_slice(unread);
+        self.peeked = io::Cursor::new(bytes);
+    }
+
+    /// Reads some bytes; 0 is the end.
+    pub(super) fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self.peeked.read(buffer)? {
             0 => retrying(|| self.rest.read(buffer)),
             n => Ok(n),
@@ -128,7 +138,15 @@ impl Input {
     }
 }
 
-/// Opens the stream of frames in `file`; `None` means: decide from the first bytes.
+impl Compression {
+    /// zlib's window parameter for reading this: 15 bits, + 16 for gzip's header and trailer.
+    pub(super) fn window_bits(self) -> u8 {
+        if self == Self::Gzip { 15 + 16 } else { 15 }
+    }
+}
+
+/// Opens the stream of frames in `file`; `None` means: decide from the first bytes. Where it is
+/// `parallel`, much content is inflated on other threads, ahead of whoever reads it.
 ///
 /// # Errors
 /// [`ErrorKind::NotTfRecord`] if the first bytes are those of some other format, and errors of the
@@ -136,6 +154,7 @@ impl Input {
 pub fn open(
     file: Box<dyn Read + Send>,
     compression: Option<Compression>,
+    parallel: bool,
 ) -> Result<Source, ErrorKind> {
     let input = Input::peek(file).map_err(ErrorKind::from)?;
     if let Some(codec) = compression {
@@ -146,10 +165,8 @@ pub fn open(
         refuse_other_formats(input.start())?;
         return Ok(Source::Plain(input));
     }
-    Ok(Source::Inflated(Box::new(Inflated::new(
-        input,
-        compression,
-    ))))
+    let inflated = Inflated::new(input, compression, parallel);
+    Ok(Source::Inflated(Box::new(inflated)))
 }
 
 /// The compression of a file that starts with `start`.
@@ -209,126 +226,3 @@ fn refuse_mismatch(codec: Compression, start: &[u8]) -> Result<(), ErrorKind> {
     let why = format!("incorrect header check, the file begins like {found}");
     Err(ErrorKind::BadStream(codec.name(), why))
 }
-
-impl Compression {
-    /// zlib's window parameter for reading this: 15 bits, + 16 for gzip's header and trailer.
-    fn window_bits(self) -> u8 {
-        if self == Self::Gzip { 15 + 16 } else { 15 }
-    }
-}
-
-/// Compressed bytes that are read ahead of the inflater.
-const INPUT_BUFFER: usize = 128 << 10;
-
-/// The inflated content of a file.
-pub struct Inflated {
-    codec: Compression,
-    input: Input,
-    inflate: Inflate,
-    buffer: Vec<u8>,
-    start: usize,
-    end: usize,
-    state: State,
-    /// What is wrong with the rest, once everything before it has been delivered.
-    fault: Option<ErrorKind>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
-    /// Before the first byte of the file.
-    Empty,
-    /// Inside a stream: an end of the file here is a cut.
-    Inside,
-    /// Behind the end of a stream.
-    Between,
-}
-
-impl Inflated {
-    fn new(input: Input, codec: Compression) -> Self {
-        Self {
-            codec,
-            input,
-            inflate: Inflate::new(true, codec.window_bits()),
-            buffer: vec![0; INPUT_BUFFER],
-            start: 0,
-            end: 0,
-            state: State::Empty,
-            fault: None,
-        }
-    }
-
-    fn read(&mut self, out: &mut [u8]) -> Result<usize, ErrorKind> {
-        let mut pulse = Pulse::start();
-        loop {
-            // A file can go on for long with streams that hold nothing.
-            pulse.check()?;
-            if let Some(fault) = &self.fault {
-                return Err(fault.clone());
-            }
-            if self.start == self.end && !self.refill()? {
-                return match self.state {
-                    State::Inside => Err(ErrorKind::TruncatedStream(self.codec.name())),
-                    State::Empty | State::Between => Ok(0),
-                };
-            }
-            if self.state != State::Inside {
-                self.begin_stream()?;
-            }
-            let produced = self.inflate_some(out);
-            if produced > 0 {
-                return Ok(produced);
-            }
-        }
-    }
-
-    /// Reads compressed bytes; false at the end of the file.
-    fn refill(&mut self) -> Result<bool, ErrorKind> {
-        self.start = 0;
-        self.end = 0;
-        self.end = self.input.read(&mut self.buffer).map_err(ErrorKind::from)?;
-        Ok(self.end > 0)
-    }
-
-    fn begin_stream(&mut self) -> Result<(), ErrorKind> {
-        if self.state == State::Between {
-            let next = self.buffer.get(self.start..self.end).unwrap_or_default();
-            match self.codec {
-                Compression::Gzip if sniff::is_gzip(next) => {
-                    self.inflate = Inflate::new(true, self.codec.window_bits());
-                }
-                Compression::Zlib if sniff::is_zlib(next) => return Err(self.trailing(SECOND)),
-                _ => return Err(self.trailing("garbage")),
-            }
-        }
-        self.state = State::Inside;
-        Ok(())
-    }
-
-    fn trailing(&self, what: &'static str) -> ErrorKind {
-        ErrorKind::TrailingData(self.codec.name(), what)
-    }
-
-    fn inflate_some(&mut self, out: &mut [u8]) -> usize {
-        let (before_in, before_out) = (self.inflate.total_in(), self.inflate.total_out());
-        let input = self.buffer.get(self.start..self.end).unwrap_or_default();
-        let result = self.inflate.decompress(input, out, InflateFlush::NoFlush);
-        // Both differences are at most the lengths of the two slices.
-        #[allow(clippy::cast_possible_truncation)]
-        let (consumed, produced) = (
-            (self.inflate.total_in() - before_in) as usize,
-            (self.inflate.total_out() - before_out) as usize,
-        );
-        self.start += consumed;
-        match result {
-            Ok(Status::StreamEnd) => self.state = State::Between,
-            Ok(Status::Ok | Status::BufError) => {}
-            Err(error) => {
-                let why = self.inflate.error_message().unwrap_or(error.as_str());
-                self.fault = Some(ErrorKind::BadStream(self.codec.name(), why.to_owned()));
-            }
-        }
-        produced
-    }
-}
-
-const SECOND: &str = "a second stream (TensorFlow would silently ignore it)";

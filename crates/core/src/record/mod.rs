@@ -5,6 +5,7 @@
 //! stream of frames, [`reader`] (with its buffer) and [`records`] hand out records one by one or in
 //! batches, [`extent`] finds them without reading them; on the way back [`deflate`] compresses, [`publish`] decides when a file gets its name, [`writer`] uses both.
 
+mod ahead;
 mod append;
 mod buffer;
 pub mod compression;
@@ -12,11 +13,16 @@ pub mod crc;
 pub mod deflate;
 pub mod extent;
 pub mod frame;
+mod inflated;
+mod libdeflate;
+pub mod member;
+mod members;
 mod outlet;
 pub mod publish;
 pub mod reader;
 pub mod records;
 pub mod sniff;
+mod streams;
 mod writeback;
 pub mod writer;
 

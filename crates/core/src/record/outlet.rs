@@ -1,50 +1,77 @@
-//! From frames to the file: in whole blocks as they are, or through the original zlib.
+//! From frames to the file: in whole blocks as they are, in gzip members, or through the original zlib.
 
 use std::io;
 
 use super::deflate::{Deflater, Flush};
+use super::frame::{self, FOOTER, HEADER};
+use super::members::Members;
 use super::publish::Destination;
+use crate::error::Result;
 
 /// What becomes of frames on their way to the file.
 pub enum Outlet {
     /// They are written as they are.
     Plain(Blocks),
+    /// They are compressed, each part by itself.
+    Members(Box<Members>),
     /// They are compressed, as one stream.
     Stream(Box<Stream>),
 }
 
 impl Outlet {
-    /// Adds bytes to the stream of frames.
+    /// Adds a record, with its frame.
     #[inline]
-    pub fn push(&mut self, bytes: &[u8], file: &mut Destination) -> io::Result<()> {
+    pub fn add(&mut self, record: &[u8], file: &mut Destination) -> Result<()> {
+        let header = frame::header(record.len() as u64);
         match self {
-            Self::Plain(blocks) => blocks.push(bytes, file),
-            Self::Stream(stream) => stream.push(bytes, file),
+            Self::Plain(blocks) => {
+                blocks.push(&header, file)?;
+                blocks.push(record, file)?;
+                blocks.push(&frame::footer(record), file)?;
+                Ok(())
+            }
+            Self::Members(members) => {
+                members.begin(HEADER + record.len() + FOOTER, file)?;
+                members.push(&header, file)?;
+                members.push(record, file)?;
+                members.push(&frame::footer(record), file)?;
+                members.end(file)
+            }
+            Self::Stream(stream) => {
+                stream.push(&header, file)?;
+                stream.push(record, file)?;
+                stream.push(&frame::footer(record), file)?;
+                Ok(())
+            }
         }
     }
 
-    /// How many bytes can be added without writing anything to the file.
-    pub fn room(&self) -> usize {
-        match self {
+    /// Whether a record of so many bytes can be added without compressing or writing anything.
+    pub fn has_room_for(&self, length: usize) -> bool {
+        let room = match self {
             // A full block goes to the file at once.
             Self::Plain(blocks) => blocks.limit.saturating_sub(blocks.pending.len() + 1),
+            Self::Members(members) => members.room(),
             Self::Stream(stream) => stream.limit.saturating_sub(stream.pending.len()),
-        }
+        };
+        length.saturating_add(HEADER + FOOTER) <= room
     }
 
     /// Writes everything so far, in a form that can be read.
-    pub fn flush(&mut self, file: &mut Destination) -> io::Result<()> {
+    pub fn flush(&mut self, file: &mut Destination) -> Result<()> {
         match self {
-            Self::Plain(blocks) => blocks.flush(file),
-            Self::Stream(stream) => stream.drain(Flush::Partial, file),
+            Self::Plain(blocks) => Ok(blocks.flush(file)?),
+            Self::Members(members) => members.flush(file, false),
+            Self::Stream(stream) => Ok(stream.drain(Flush::Partial, file)?),
         }
     }
 
     /// Writes everything, and what ends the file.
-    pub fn finish(&mut self, file: &mut Destination) -> io::Result<()> {
+    pub fn finish(&mut self, file: &mut Destination) -> Result<()> {
         match self {
-            Self::Plain(blocks) => blocks.flush(file),
-            Self::Stream(stream) => stream.drain(Flush::Finish, file),
+            Self::Plain(blocks) => Ok(blocks.flush(file)?),
+            Self::Members(members) => members.flush(file, file.position() == 0),
+            Self::Stream(stream) => Ok(stream.drain(Flush::Finish, file)?),
         }
     }
 }

@@ -95,7 +95,8 @@ impl RecordReader {
             None
         };
         let begin = |error: Error| located(error).at_record(0).at_offset(0);
-        let mut reader = Self::new(Box::new(file), options).map_err(begin)?;
+        let parallel = metadata.is_file();
+        let mut reader = Self::begin(Box::new(file), options, parallel).map_err(begin)?;
         reader.path = Some(Arc::from(path));
         reader.file = twin.filter(|_| reader.compression() == Compression::None);
         Ok(reader)
@@ -106,8 +107,12 @@ impl RecordReader {
     /// # Errors
     /// As for [`Self::open`].
     pub fn new(input: Box<dyn Read + Send>, options: ReadOptions) -> Result<Self> {
+        Self::begin(input, options, false)
+    }
+
+    fn begin(input: Box<dyn Read + Send>, options: ReadOptions, parallel: bool) -> Result<Self> {
         Ok(Self {
-            source: compression::open(input, options.compression)?,
+            source: compression::open(input, options.compression, parallel)?,
             path: None,
             file: None,
             verify: options.verify,

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use super::append::Tail;
 use super::compression::Compression;
 use super::deflate::{DeflateOptions, Deflater};
-use super::frame::{self, FOOTER, HEADER};
+use super::members::Members;
 use super::outlet::{Blocks, Outlet, Stream};
 use super::publish::{Destination, Mode};
 use crate::error::{Error, Result};
@@ -22,6 +22,9 @@ pub struct WriteOptions {
     pub compression: Option<Compression>,
     /// zlib's parameters, where the file is compressed.
     pub deflate: DeflateOptions,
+    /// On how many threads a gzip file is compressed, part by part; of zlib's parameters only the level
+    /// counts then. `None` is one stream from the original zlib.
+    pub member_threads: Option<usize>,
     /// What to do with a file that is there already.
     pub mode: Mode,
     /// Write in place, visible from the first byte.
@@ -35,6 +38,7 @@ impl Default for WriteOptions {
         Self {
             compression: None,
             deflate: DeflateOptions::default(),
+            member_threads: Some(1),
             mode: Mode::default(),
             in_place: false,
             sync: true,
@@ -116,6 +120,10 @@ impl RecordWriter {
             return Ok(Outlet::Plain(Blocks::at(position)));
         }
         let deflate = &options.deflate;
+        if let (Compression::Gzip, Some(threads)) = (compression, options.member_threads) {
+            let members = Members::new(deflate.level, threads)?;
+            return Ok(Outlet::Members(Box::new(members)));
+        }
         let deflater = Deflater::new(compression, deflate)?;
         let stream = Stream::new(deflater, deflate.input_buffer_size, deflate.flush_mode);
         Ok(Outlet::Stream(Box::new(stream)))
@@ -176,7 +184,7 @@ impl RecordWriter {
     /// Whether a record of `length` bytes can be added without writing anything to the file.
     #[must_use]
     pub fn has_room_for(&self, length: usize) -> bool {
-        length.saturating_add(HEADER + FOOTER) <= self.outlet.room()
+        self.outlet.has_room_for(length)
     }
 
     /// Adds many records.
@@ -212,7 +220,7 @@ impl RecordWriter {
         let written = self.outlet.finish(&mut self.destination);
         self.check(written)?;
         let synced = self.destination.complete();
-        self.check(synced)?;
+        self.check(synced.map_err(Error::from))?;
         self.stage = Stage::Finished;
         Ok(())
     }
@@ -288,30 +296,21 @@ impl RecordWriter {
         Error::state(text).with_path(&self.path)
     }
 
+    #[inline]
     fn add(&mut self, record: &[u8]) -> Result<()> {
-        let added = self.add_frame(record);
+        let added = self.outlet.add(record, &mut self.destination);
         self.check(added)?;
         self.records += 1;
         Ok(())
     }
 
-    #[inline]
-    fn add_frame(&mut self, record: &[u8]) -> std::io::Result<()> {
-        let (outlet, file) = (&mut self.outlet, &mut self.destination);
-        outlet.push(&frame::header(record.len() as u64), file)?;
-        outlet.push(record, file)?;
-        outlet.push(&frame::footer(record), file)
-    }
-
-    /// Makes an error of the operating system final.
-    fn check(&mut self, result: std::io::Result<()>) -> Result<()> {
+    /// Makes an error final, and says where it was.
+    fn check(&mut self, result: Result<()>) -> Result<()> {
         result.map_err(|error| {
             if self.destination.is_foreign() {
                 return self.foreign();
             }
-            let error = Error::from(error)
-                .with_path(&self.path)
-                .at_record(self.records);
+            let error = error.with_path(&self.path).at_record(self.records);
             self.stage = Stage::Failed(error.clone());
             error
         })

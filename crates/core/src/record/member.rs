@@ -1,0 +1,133 @@
+//! A gzip member that says how long it is.
+//!
+//! A file of many such members can be written and read by several threads, and entered in the middle.
+//! To everybody else it is a gzip file: what a member says of itself stands in the extra field of its
+//! header, which readers skip that do not know it (RFC 1952, 2.3.1.1).
+//!
+//! ```text
+//! 1f 8b 08 04   magic, deflate, flags: an extra field and nothing else
+//! 00000000 00 ff   no time, no extra flags, no particular system
+//! uint16 12     length of the extra field
+//! "TF" uint16 8 identifier and length of the one subfield
+//! uint32 size   of the whole member
+//! uint32 frames how many records begin in it
+//! byte   deflate blocks[size - 32]
+//! uint32 CRC-32 of the content
+//! uint32 length of the content
+//! ```
+//!
+//! A member begins where a record's frame begins, and ends where one ends; but a frame that is larger than
+//! [`LARGEST`] is cut into several members, of which only the first counts it.
+
+use super::libdeflate::{Packer, Unpacker, crc32};
+
+/// Bytes of frames after which a member is complete: enough to compress well (1.8 % behind one
+/// stream), little enough to stay in a core's cache and to be entered for a single record.
+pub const COMPLETE: usize = 256 << 10;
+/// The most bytes of frames in a member.
+pub const LARGEST: usize = 1 << 20;
+
+/// Bytes before the deflate blocks.
+pub const HEADER: usize = 24;
+const TRAILER: usize = 8;
+
+/// What the header begins with, up to the size.
+const BEGIN: [u8; 16] = *b"\x1f\x8b\x08\x04\0\0\0\0\0\xff\x0c\0TF\x08\0";
+
+/// The size of the member that begins with `start`, if it is one that says so and is no larger than any
+/// that [`pack`] makes.
+#[must_use]
+pub fn announced(start: &[u8; HEADER]) -> Option<usize> {
+    let (begin, rest) = start.split_first_chunk()?;
+    let size = usize::try_from(u32::from_le_bytes(*rest.first_chunk()?)).ok()?;
+    let possible = HEADER + TRAILER..=2 * LARGEST;
+    (*begin == BEGIN && possible.contains(&size)).then_some(size)
+}
+
+/// Adds a member that holds `content`, in which so many `frames` begin, to the end of `output`.
+pub fn pack(packer: &mut Packer, content: &[u8], frames: u32, output: &mut Vec<u8>) {
+    let start = output.len();
+    output.extend_from_slice(&BEGIN);
+    output.extend_from_slice(&[0; 4]); // the size, when it is known
+    output.extend_from_slice(&frames.to_le_bytes());
+    packer.pack(content, output);
+    output.extend_from_slice(&crc32(content).to_le_bytes());
+    output.extend_from_slice(&modulo_2_32(content.len()).to_le_bytes());
+    let size = modulo_2_32(output.len() - start).to_le_bytes();
+    let place = start + BEGIN.len();
+    if let Some(field) = output.get_mut(place..place + size.len()) {
+        field.copy_from_slice(&size);
+    }
+}
+
+/// What `member` holds, if it is sound, whole, and holds no more than a member can: everything else is
+/// for somebody to judge who goes through it byte by byte.
+pub fn unpack(unpacker: &mut Unpacker, member: &[u8]) -> Option<Vec<u8>> {
+    let (begin, rest) = member.split_first_chunk::<HEADER>()?;
+    announced(begin).filter(|&size| size == member.len())?;
+    let (rest, length) = rest.split_last_chunk()?;
+    let (blocks, checksum) = rest.split_last_chunk()?;
+    let length = usize::try_from(u32::from_le_bytes(*length)).ok()?;
+    if length > LARGEST {
+        return None;
+    }
+    let mut content = vec![0; length];
+    let sound =
+        unpacker.unpack(blocks, &mut content) && crc32(&content) == u32::from_le_bytes(*checksum);
+    sound.then_some(content)
+}
+
+#[allow(
+    clippy::cast_possible_truncation,
+    reason = "gzip's length is modulo 2^32"
+)]
+fn modulo_2_32(length: usize) -> u32 {
+    length as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn packed(content: &[u8]) -> Vec<u8> {
+        let mut member = Vec::new();
+        pack(&mut Packer::new(6).unwrap(), content, 1, &mut member);
+        member
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_packed_comes_out_again(content: Vec<u8>) {
+            let member = packed(&content);
+            let found = announced(member.first_chunk().unwrap());
+            prop_assert_eq!(found, Some(member.len()));
+            prop_assert_eq!(unpack(&mut Unpacker::new().unwrap(), &member), Some(content));
+        }
+    }
+
+    #[test]
+    fn a_member_that_is_cut_or_flipped_is_left_to_others() {
+        let content = b"some content, some content, and no more".repeat(3);
+        let member = packed(&content);
+        let mut unpacker = Unpacker::new().unwrap();
+        for cut in 0..member.len() {
+            assert_eq!(unpack(&mut unpacker, &member[..cut]), None);
+        }
+        for bit in 0..member.len() * 8 {
+            let mut bad = member.clone();
+            bad[bit / 8] ^= 1 << (bit % 8);
+            let found = unpack(&mut unpacker, &bad);
+            // How many frames begin in it does not matter here, nor do the bits that fill the last byte.
+            assert!(found.is_none_or(|found| found == content), "bit {bit}");
+        }
+    }
+
+    #[test]
+    fn a_large_member_is_left_to_others() {
+        let mut unpacker = Unpacker::new().unwrap();
+        let largest = vec![7; LARGEST];
+        assert_eq!(unpack(&mut unpacker, &packed(&largest)), Some(largest));
+        assert_eq!(unpack(&mut unpacker, &packed(&vec![7; LARGEST + 1])), None);
+    }
+}
