@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import random
 import tempfile
-import os
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
