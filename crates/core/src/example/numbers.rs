@@ -11,6 +11,7 @@ use arrow_array::types::{
 use arrow_array::{ArrayRef, FixedSizeBinaryArray, Float16Array, Float64Array, PrimitiveArray};
 use arrow_buffer::Buffer;
 use arrow_schema::ArrowError;
+use half::vec::HalfFloatVecExt;
 use half::{bf16, f16};
 
 use super::message;
@@ -18,6 +19,7 @@ use super::spec::{DType, Default};
 use super::wire::WireError;
 use crate::vectors;
 
+mod rounding;
 #[cfg(test)]
 mod tests;
 
@@ -204,7 +206,7 @@ fn push_int64s<T: std::default::Default>(
 }
 
 /// So many values are worth being converted side by side.
-const MANY: usize = 8;
+const MANY: usize = 16;
 
 /// Appends what `convert` makes of all values, or nothing if one does not fit: so that no value has to
 /// wait for whether the one before did.
@@ -262,8 +264,9 @@ impl Float for f64 {
 }
 
 impl Float for f16 {
+    #[inline]
     fn of(value: f32) -> Self {
-        Self::from_f32(value)
+        Self::from_bits(rounding::to_f16(value))
     }
 
     fn is_infinite(self) -> bool {
@@ -276,8 +279,9 @@ impl Float for f16 {
 }
 
 impl Float for bf16 {
+    #[inline]
     fn of(value: f32) -> Self {
-        Self::from_f32(value)
+        Self::from_bits(rounding::to_bf16(value))
     }
 
     fn is_infinite(self) -> bool {
@@ -285,8 +289,7 @@ impl Float for bf16 {
     }
 
     fn into_array(values: Vec<Self>) -> Result<ArrayRef, ArrowError> {
-        let words: Vec<u16> = values.into_iter().map(Self::to_bits).collect();
-        let bytes = Buffer::from_vec(words);
+        let bytes = Buffer::from_vec(values.reinterpret_into());
         Ok(Arc::new(FixedSizeBinaryArray::try_new(2, bytes, None)?))
     }
 }
@@ -299,14 +302,9 @@ impl<T: Float> Conversion for Floats<T> {
     fn push_list(list: &[u8], out: &mut Vec<T>) -> Read {
         let mut misfit = None;
         message::for_each_floats(list, |floats| {
-            out.extend(floats.iter().map(|bytes| {
-                let value = f32::from_le_bytes(*bytes);
-                let rounded = T::of(value);
-                if rounded.is_infinite() && value.is_finite() {
-                    misfit = misfit.or(Some(Misfit::Float32(value)));
-                }
-                rounded
-            }));
+            if !push_floats(floats, out) {
+                misfit = misfit.or_else(|| first_misfit::<T>(floats));
+            }
         })?;
         Ok(misfit)
     }
@@ -320,4 +318,39 @@ impl<T: Float> Conversion for Floats<T> {
     fn into_array(values: Vec<T>) -> Result<ArrayRef, ArrowError> {
         T::into_array(values)
     }
+}
+
+/// Appends all values, converted: whether none became infinite that was not.
+#[inline]
+fn push_floats<T: Float>(floats: &[[u8; 4]], out: &mut Vec<T>) -> bool {
+    if floats.len() < MANY {
+        return extend(floats, out);
+    }
+    vectors::widest(
+        #[inline(always)]
+        || extend(floats, out),
+    )
+}
+
+#[inline(always)]
+#[allow(
+    clippy::inline_always,
+    reason = "to be compiled for the vectors of who calls it"
+)]
+fn extend<T: Float>(floats: &[[u8; 4]], out: &mut Vec<T>) -> bool {
+    let mut all_fit = true;
+    out.extend(floats.iter().map(|bytes| {
+        let value = f32::from_le_bytes(*bytes);
+        let rounded = T::of(value);
+        all_fit &= !rounded.is_infinite() | !value.is_finite();
+        rounded
+    }));
+    all_fit
+}
+
+#[cold]
+fn first_misfit<T: Float>(floats: &[[u8; 4]]) -> Option<Misfit> {
+    let mut values = floats.iter().map(|bytes| f32::from_le_bytes(*bytes));
+    let misfit = values.find(|&value| T::of(value).is_infinite() && value.is_finite());
+    misfit.map(Misfit::Float32)
 }
