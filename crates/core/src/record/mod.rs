@@ -3,7 +3,8 @@
 //! A record is a byte string; what is in it is of no concern here. From the bottom up: [`crc`] and
 //! [`frame`] know the format of one record, [`sniff`] and [`compression`] turn a file's bytes into a
 //! stream of frames, [`reader`] (with its buffer) and [`records`] hand out records one by one or in
-//! batches, [`extent`] finds them without reading them; on the way back [`deflate`] compresses, [`publish`] decides when a file gets its name, [`writer`] uses both.
+//! batches, [`extent`] finds them without reading them; on the way
+//! back [`writer`] frames, [`deflate`] and [`member`] compress, [`publish`] decides when a file gets its name.
 
 mod ahead;
 mod append;
