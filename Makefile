@@ -110,7 +110,7 @@ clean: ## remove all that make made
 # --- Fuzzing (fuzz/README.md) -------------------------------------------------------------------------------
 
 CARGO_FUZZ  := build/cargo-tools/bin/cargo-fuzz
-# What is fuzzed has no unsafe code, for which sanitizers are; without them a stable compiler is enough.
+# Sanitizers need a nightly compiler. The little unsafe code there is (lanes.rs) takes whole arrays, and is tested exhaustively.
 FUZZ        := $(CARGO_FUZZ) run --sanitizer none --target-dir build/fuzz/target
 # Larger inputs are rarely more than repetitions; one input takes some hundred microseconds.
 FUZZ_LIMITS := -max_len=2048 -timeout=10 -print_final_stats=1
