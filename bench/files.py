@@ -8,8 +8,7 @@ smaller file is the beginning of the full one.
 
 import argparse
 import gzip
-import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +19,6 @@ from tfrecs import _core
 from workloads import EVERY, FOLDER, NUMBERS, SEED, STRINGS, WORKLOADS, Workload, wide_names
 
 CHUNK = 256
-MEMBER = 1 << 20  # bytes
 
 Make = Callable[[np.random.Generator, int], tfrecs.Records]
 
@@ -50,43 +48,17 @@ def write_plain(workload: Workload, records: int, path: Path) -> None:
 
 def write_gzip(workload: Workload, records: int, path: Path) -> None:
     """Write the same bytes as TensorFlow compresses them: one member, zlib's level 6."""
-    write_members(path, [made(workload, records).read_bytes()])
+    part = path.with_suffix(".part")
+    part.write_bytes(gzip.compress(made(workload, records).read_bytes(), 6, mtime=0))
+    part.replace(path)
 
 
 def write_our_gzip(workload: Workload, records: int, path: Path) -> None:
-    """Write it as tfrecs does; if that is one member only, as Python does, in members of 1 MiB."""
+    """Write it as tfrecs does, in many members."""
     plain = made(workload, records)
     with tfrecs.RecordWriter(path, "GZIP") as out, tfrecs.RecordReader(plain) as reader:
         while batch := reader.read_batch(workload.batch):
             out.write_batch(batch)
-    if has_one_member(path):
-        write_members(path, pieces(plain, MEMBER))
-
-
-def write_members(path: Path, pieces: list[bytes] | Iterator[bytes]) -> None:
-    """Write each piece as a gzip member; the file appears when it is whole."""
-    part = path.with_suffix(".part")
-    with part.open("wb") as out:
-        out.writelines(gzip.compress(piece, compresslevel=6, mtime=0) for piece in pieces)
-    part.replace(path)
-
-
-def pieces(path: Path, size: int) -> Iterator[bytes]:
-    """Yield a file's bytes, so many at a time."""
-    with path.open("rb") as file:
-        while piece := file.read(size):
-            yield piece
-
-
-def has_one_member(path: Path) -> bool:
-    """Whether a gzip file ends where its first member ends."""
-    inflate = zlib.decompressobj(wbits=31)
-    ahead = pieces(path, MEMBER)
-    for piece in ahead:
-        inflate.decompress(piece)
-        if inflate.eof:
-            return not inflate.unused_data and next(ahead, None) is None
-    return True
 
 
 FORMS: dict[str, Callable[[Workload, int, Path], None]] = {

@@ -1,6 +1,7 @@
 """The jobs, done by tfrecs."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -93,13 +94,13 @@ def sequence(task: Task) -> Steps:
     return lambda: map(tfrecs.decode_sequence_example, iterate(task)())
 
 
-def write(task: Task) -> Steps:
-    """RecordWriter.write, in place, as TensorFlow writes."""
+def write(task: Task, sync: bool = True) -> Steps:
+    """RecordWriter.write, in place, as TensorFlow writes; it does not wait for the disk."""
     records = list(iterate(task)())
     each = task.workload.batch
 
     def steps() -> Iterator[None]:
-        with tfrecs.RecordWriter(task.scratch, atomic=False) as out:
+        with tfrecs.RecordWriter(task.scratch, atomic=False, sync=sync) as out:
             for start in range(0, len(records), each):
                 for record in records[start : start + each]:
                     out.write(record)
@@ -121,13 +122,13 @@ def write_batch(task: Task) -> Steps:
     return steps
 
 
-def write_columns(task: Task) -> Steps:
+def write_columns(task: Task, sync: bool = True) -> Steps:
     """encode_batch, RecordWriter.write_batch."""
     features = task.features(tfrecs)
     columns = [every_column(tfrecs.decode_batch(each, features)) for each in batches(task)]
 
     def steps() -> Iterator[None]:
-        with tfrecs.RecordWriter(task.scratch, atomic=False) as out:
+        with tfrecs.RecordWriter(task.scratch, atomic=False, sync=sync) as out:
             for batch in columns:
                 out.write_batch(tfrecs.encode_batch(batch))
                 yield
@@ -165,8 +166,10 @@ JOBS: dict[str, Prepare] = {
     "decode": decode,
     "encode": encode,
     "write": write,
+    "write:unsynced": partial(write, sync=False),
     "write:write_batch": write_batch,
     "write-columns": write_columns,
+    "write-columns:unsynced": partial(write_columns, sync=False),
     "gzip-read": read,
     "gzip-read:dataset": read_dataset,
     "gzip-parse": parse,
@@ -176,6 +179,7 @@ JOBS: dict[str, Prepare] = {
     "gzips-parse": parse,
     "gzips-parse:reader": parse_by_reader,
     "gzip-write": write,
+    "gzip-write:unsynced": partial(write, sync=False),
     "gzip-write:write_batch": write_batch,
 }
 

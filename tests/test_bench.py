@@ -11,7 +11,7 @@ import pytest
 
 import tfrecs
 from figures import Row, cells, ratios
-from files import made, pieces
+from files import made
 from framing import frames, spans
 from jobs import GZIP, JOBS, MEMBERS, PLAIN, SYSTEMS
 from measure import Measurement
@@ -100,7 +100,6 @@ def test_files_have_the_same_records_in_every_form(
             assert list(frames(file)) == first
         with paths[0].open("rb") as file:
             assert sum(length for _, length in spans(file)) == paths[0].stat().st_size
-        assert b"".join(pieces(paths[0], 1000)) == paths[0].read_bytes()
 
 
 def test_the_harness_runs(tmp_path: Path) -> None:
