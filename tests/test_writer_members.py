@@ -69,7 +69,8 @@ def test_any_sizes_on_any_number_of_threads(
         files.append(path.read_bytes())
     assert files[1:] == files[:-1]
     everything = [content(number, size) for number, part in enumerate(parts) for size in part]
-    check_members(files[0], everything)
+    if everything:
+        check_members(files[0], everything)
     assert list(tfrecs.RecordReader(path)) == everything
 
 
@@ -84,7 +85,7 @@ def check_members(data: bytes, records: list[bytes]) -> None:
         if begin:
             assert place == starts[number]
         else:
-            assert not records or starts[number] - starts[number - 1] > LARGEST
+            assert starts[number] - starts[number - 1] > LARGEST
         number += begin
         place += len(held)
     assert (number, place) == (len(records), starts[-1])
@@ -96,7 +97,7 @@ def test_no_records(tmp_path: Path) -> None:
             if flush:
                 out.flush()
         data = (tmp_path / "none.gz").read_bytes()
-        assert [*members(data)] == [(0, b"")]
+        assert (len(data), gzip.decompress(data)) == (20, b"")
         assert tfrecs.count(tmp_path / "none.gz") == 0
     before = (tmp_path / "none.gz").read_bytes()
     tfrecs.RecordWriter(tmp_path / "none.gz", mode="a").close()

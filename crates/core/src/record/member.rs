@@ -34,6 +34,9 @@ const TRAILER: usize = 8;
 /// What the header begins with, up to the size.
 const BEGIN: [u8; 16] = *b"\x1f\x8b\x08\x04\0\0\0\0\0\xff\x0c\0TF\x08\0";
 
+/// A member that holds nothing, and says nothing: TensorFlow's file without records.
+pub const EMPTY: &[u8; 20] = b"\x1f\x8b\x08\0\0\0\0\0\0\x03\x03\0\0\0\0\0\0\0\0\0";
+
 /// The size of the member that begins with `start`, if it is one that says so and is no larger than any
 /// that [`pack`] makes.
 #[must_use]

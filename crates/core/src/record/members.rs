@@ -92,10 +92,14 @@ impl Members {
         Ok(())
     }
 
-    /// Writes all members, the last one however small. A file without records has one without frames.
-    pub fn flush(&mut self, file: &mut Destination, even_empty: bool) -> Result<()> {
-        if !self.pending.is_empty() || (even_empty && self.count == 0) {
+    /// Writes all members, the last one however small. With `anything`, a file without records holds an
+    /// empty member at least.
+    pub fn flush(&mut self, file: &mut Destination, anything: bool) -> Result<()> {
+        if !self.pending.is_empty() {
             self.complete(file)?;
+        }
+        if anything && self.count == 0 {
+            file.write_all(member::EMPTY)?;
         }
         while let Some(member) = self.pool.as_mut().map_or(Ok(None), Pool::wait)? {
             file.write_all(&member)?;
