@@ -1,7 +1,7 @@
 //! Compressing with the original zlib, as TensorFlow does, so that its options mean the same and
 //! its output is the same.
 //!
-//! The only unsafe code of the core: a C library, its structure and its allocator.
+//! Unsafe code: a C library, its structure and its allocator.
 #![allow(
     unsafe_code,
     reason = "deflate is a C function; each call says why it is sound"
