@@ -14,6 +14,7 @@ pub mod interrupt;
 #[cfg(target_arch = "x86_64")]
 mod lanes;
 pub mod ordered;
+pub mod pages;
 pub mod png;
 pub mod record;
 pub mod scan;

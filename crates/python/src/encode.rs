@@ -4,7 +4,7 @@ use arrow_array::RecordBatch;
 use pyo3::prelude::*;
 use tfrecs_core::Error;
 use tfrecs_core::example::encode::Encoded;
-use tfrecs_core::example::{encode_columns, encode_sequence_columns};
+use tfrecs_core::example::{Envelope, append_columns, encode_sequence_columns};
 use tfrecs_core::record::Records;
 
 use crate::arrow::{self, Batches};
@@ -19,7 +19,7 @@ pub fn encode_batch(columns: &Bound<'_, PyAny>) -> PyResult<PyRecords> {
     let batches = batches_of(columns)?;
     let encode = || {
         let mut all = Growing::default();
-        batches.for_each(|batch| all.add(encode_columns(batch)))?;
+        batches.for_each(|batch| all.add(|out| append_columns(batch, &Envelope::NONE, out)))?;
         Ok(all.records())
     };
     py.detach(encode).map(PyRecords).or_raise(py)
@@ -44,7 +44,13 @@ pub fn encode_sequence_batch(
         }
         let mut all = Growing::default();
         for (context, lists) in context.iter().zip(&lists) {
-            all.add(encode_sequence_columns(context, lists))?;
+            all.add(|out| {
+                let (bytes, ends) = encode_sequence_columns(context, lists)?;
+                let start = out.0.len();
+                out.0.extend_from_slice(&bytes);
+                out.1.extend(ends.iter().map(|end| start + end));
+                Ok(())
+            })?;
         }
         Ok(all.records())
     };
@@ -67,27 +73,21 @@ fn batches_of(columns: &Bound<'_, PyAny>) -> PyResult<Batches> {
 
 /// The records of one batch after the other.
 #[derive(Default)]
-struct Growing {
-    bytes: Vec<u8>,
-    ends: Vec<usize>,
-}
+struct Growing(Encoded);
 
 impl Growing {
-    fn add(&mut self, encoded: Result<Encoded, Error>) -> Result<(), Error> {
-        let before = self.ends.len() as u64;
-        let (bytes, ends) = encoded.map_err(|error| match error.record() {
+    fn add(&mut self, append: impl FnOnce(&mut Encoded) -> Result<(), Error>) -> Result<(), Error> {
+        let before = self.0.1.len() as u64;
+        append(&mut self.0).map_err(|error| match error.record() {
             Some(row) => Error::new(error.kind().clone())
                 .at_record(before + row)
                 .at_feature(error.feature().unwrap_or_default()),
             None => error,
-        })?;
-        let start = self.bytes.len();
-        self.bytes.extend_from_slice(&bytes);
-        self.ends.extend(ends.iter().map(|end| start + end));
-        Ok(())
+        })
     }
 
     fn records(self) -> Records {
-        Records::contiguous(self.bytes, self.ends)
+        let (bytes, ends) = self.0;
+        Records::contiguous(bytes, ends)
     }
 }

@@ -6,15 +6,25 @@ use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::Field;
 
 use self::columns::Column;
+use self::cpu::Processor;
 use self::steps::StepsColumn;
 use super::spec::Kind;
 use super::wire::{push_varint, varint_len};
 use crate::error::{Error, Result};
 use crate::interrupt::Pulse;
 
+#[cfg(test)]
+mod agreement;
 mod columns;
+mod content;
+mod cpu;
+mod head;
 mod list;
+mod loops;
+mod room;
+mod rows;
 mod steps;
+mod strings;
 
 pub use self::list::ListEncoder;
 
@@ -235,16 +245,46 @@ const PULSE_BYTES: usize = 1 << 20;
 /// Messages one behind the other, and where each ends.
 pub type Encoded = (Vec<u8>, Vec<usize>);
 
+/// What stands around each message.
+#[derive(Clone, Copy, Debug)]
+pub struct Envelope {
+    /// Bytes before it.
+    pub before: usize,
+    /// Bytes behind it.
+    pub after: usize,
+    /// Is called with each message in its envelope, which is all zeros, and fills that in.
+    pub seal: fn(&mut [u8]),
+}
+
+impl Envelope {
+    /// Nothing around them.
+    pub const NONE: Self = Self {
+        before: 0,
+        after: 0,
+        seal: |_| {},
+    };
+}
+
 /// Encodes every row of `batch` as an Example. A null is a missing feature.
 ///
 /// # Errors
 /// Columns of a type that no feature has, nulls inside lists, and numbers out of range, each with
 /// the column and the row.
 pub fn encode_columns(batch: &RecordBatch) -> Result<Encoded> {
+    let mut out = Encoded::default();
+    append_columns(batch, &Envelope::NONE, &mut out)?;
+    Ok(out)
+}
+
+/// Appends every row of `batch` as an Example in an envelope to `out`, which after an error is as it
+/// was. The ends are those of the envelopes.
+///
+/// # Errors
+/// As for [`encode_columns`].
+pub fn append_columns(batch: &RecordBatch, envelope: &Envelope, out: &mut Encoded) -> Result<()> {
     let columns = columns_of(batch, Column::of)?;
-    encode_rows(batch.num_rows(), |encoder, row| {
-        push_features(encoder, &columns, row);
-    })
+    let processor = Processor::found();
+    rows::encode(&columns, batch.num_rows(), envelope, processor, out)
 }
 
 /// Encodes every row of `context` and the same row of `lists` as a `SequenceExample`. A column of
@@ -262,20 +302,25 @@ pub fn encode_sequence_columns(context: &RecordBatch, lists: &RecordBatch) -> Re
     }
     let columns = columns_of(context, Column::of)?;
     let lists = columns_of(lists, StepsColumn::of)?;
+    let mut strings = Vec::new();
     encode_rows(rows, |encoder, row| {
-        push_features(encoder, &columns, row);
+        push_features(encoder, &columns, row, &mut strings);
         for list in &lists {
-            if let Some(steps) = list.steps(row) {
-                steps.for_each(|values| encoder.step(values));
+            if list.visit_steps(row, &mut strings, |values| encoder.step(values)) {
                 encoder.feature_list(list.name());
             }
         }
     })
 }
 
-fn push_features(encoder: &mut ExampleEncoder, columns: &[Column<'_>], row: usize) {
+fn push_features<'a>(
+    encoder: &mut ExampleEncoder,
+    columns: &[Column<'a>],
+    row: usize,
+    strings: &mut Vec<&'a [u8]>,
+) {
     for column in columns {
-        if let Some(values) = column.row(row) {
+        if let Some(values) = column.row(row, strings) {
             encoder.feature(column.name(), values);
         }
     }
@@ -298,7 +343,10 @@ fn columns_of<'a, C>(
     Ok(columns)
 }
 
-fn encode_rows(rows: usize, push_row: impl Fn(&mut ExampleEncoder, usize)) -> Result<Encoded> {
+fn encode_rows(
+    rows: usize,
+    mut push_row: impl FnMut(&mut ExampleEncoder, usize),
+) -> Result<Encoded> {
     let mut encoder = ExampleEncoder::default();
     let (mut out, mut ends) = (Vec::new(), Vec::with_capacity(rows));
     let (mut pulse, mut asked_at) = (Pulse::start(), 0);

@@ -33,5 +33,7 @@ pub mod varints;
 pub mod wire;
 
 pub use decode::{Decode, ExampleDecoder, SequenceDecoder, decode, decode_sequences};
-pub use encode::{ExampleEncoder, ListEncoder, encode_columns, encode_sequence_columns};
+pub use encode::{
+    Envelope, ExampleEncoder, ListEncoder, append_columns, encode_columns, encode_sequence_columns,
+};
 pub use spec::{DType, Default, FeatureSpec, Kind, Layout, ListSpec};

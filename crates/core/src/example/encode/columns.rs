@@ -14,31 +14,43 @@ use arrow_schema::{DataType, Field};
 use half::bf16;
 
 use super::FeatureValues;
+use super::strings::Strings;
 use crate::error::{Error, Result};
 use crate::example::spec::DType;
 use crate::example::values::dtype_of;
 
-/// A column, ready to be encoded row by row.
+/// A column, ready to be encoded.
 pub struct Column<'a> {
-    name: &'a str,
-    values: Values<'a>,
-    rows: Rows,
-    nulls: Option<NullBuffer>,
+    pub(super) name: &'a str,
+    pub(super) values: Values<'a>,
+    pub(super) rows: Rows,
+    pub(super) nulls: Option<NullBuffer>,
 }
 
-enum Values<'a> {
-    Bytes(Vec<&'a [u8]>),
+pub enum Values<'a> {
+    Bytes(Strings<'a>),
     Float32(Cow<'a, [f32]>),
     Int64(Cow<'a, [i64]>),
     Missing,
 }
 
 /// Which values belong to a row.
-enum Rows {
+pub enum Rows {
     /// So many each.
     Each(usize),
     /// From one offset to the next.
     Between(Vec<usize>),
+}
+
+impl Rows {
+    /// Where the values of row `row` lie.
+    #[inline]
+    pub fn range(&self, row: usize) -> Option<Range<usize>> {
+        match self {
+            Self::Each(n) => Some(row * n..(row + 1) * n),
+            Self::Between(offsets) => Some(*offsets.get(row)?..*offsets.get(row + 1)?),
+        }
+    }
 }
 
 impl<'a> Column<'a> {
@@ -92,11 +104,19 @@ impl<'a> Column<'a> {
         self.name.as_bytes()
     }
 
-    /// The values in row `row`; `None` for a null.
-    pub fn row(&self, row: usize) -> Option<FeatureValues<'_>> {
+    /// The values in row `row`, byte strings gathered in `strings`; `None` for a null.
+    pub fn row<'r>(
+        &'r self,
+        row: usize,
+        strings: &'r mut Vec<&'a [u8]>,
+    ) -> Option<FeatureValues<'r>> {
         let range = self.range(row)?;
         match &self.values {
-            Values::Bytes(values) => values.get(range).map(FeatureValues::Bytes),
+            Values::Bytes(values) => {
+                strings.clear();
+                strings.extend(range.map(|index| values.get(index).unwrap_or_default()));
+                Some(FeatureValues::Bytes(strings))
+            }
             Values::Float32(values) => values.get(range).map(FeatureValues::Float32),
             Values::Int64(values) => values.get(range).map(FeatureValues::Int64),
             Values::Missing => None,
@@ -108,10 +128,7 @@ impl<'a> Column<'a> {
         if self.nulls.as_ref().is_some_and(|nulls| nulls.is_null(row)) {
             return None;
         }
-        match &self.rows {
-            Rows::Each(n) => Some(row * n..(row + 1) * n),
-            Rows::Between(offsets) => Some(*offsets.get(row)?..*offsets.get(row + 1)?),
-        }
+        self.rows.range(row)
     }
 }
 
@@ -201,7 +218,7 @@ fn read_plain_values(array: &dyn Array) -> Result<Values<'_>> {
         }
         DataType::Float64 => checked_floats(array)?,
         DataType::Dictionary(..) => read_dictionary(array)?,
-        _ => Values::Bytes(read_bytes(array)?),
+        _ => Values::Bytes(Strings::of(array)?),
     })
 }
 
@@ -269,7 +286,11 @@ fn read_dictionary(array: &dyn Array) -> Result<Values<'_>> {
     }
     let keys = dictionary.normalized_keys();
     Ok(match values {
-        Values::Bytes(all) => Values::Bytes(gather(&all, &keys)),
+        Values::Bytes(all) => Values::Bytes(Strings::Each(
+            keys.iter()
+                .map(|&key| all.get(key).unwrap_or_default())
+                .collect(),
+        )),
         Values::Float32(all) => Values::Float32(gather(&all, &keys).into()),
         Values::Int64(all) => Values::Int64(gather(&all, &keys).into()),
         Values::Missing => Values::Missing,
@@ -281,53 +302,4 @@ fn gather<T: Copy + Default>(values: &[T], keys: &[usize]) -> Vec<T> {
     keys.iter()
         .map(|&key| values.get(key).copied().unwrap_or_default())
         .collect()
-}
-
-fn read_bytes(array: &dyn Array) -> Result<Vec<&[u8]>> {
-    let rows = 0..array.len();
-    Ok(match array.data_type() {
-        DataType::Binary => {
-            let array = array.as_binary::<i32>();
-            rows.map(|row| array.value(row)).collect()
-        }
-        DataType::LargeBinary => {
-            let array = array.as_binary::<i64>();
-            rows.map(|row| array.value(row)).collect()
-        }
-        DataType::Utf8 => {
-            let array = array.as_string::<i32>();
-            rows.map(|row| array.value(row).as_bytes()).collect()
-        }
-        DataType::LargeUtf8 => {
-            let array = array.as_string::<i64>();
-            rows.map(|row| array.value(row).as_bytes()).collect()
-        }
-        DataType::BinaryView => {
-            let array = array.as_binary_view();
-            rows.map(|row| array.value(row)).collect()
-        }
-        DataType::Utf8View => {
-            let array = array.as_string_view();
-            rows.map(|row| array.value(row).as_bytes()).collect()
-        }
-        DataType::FixedSizeBinary(_) => {
-            let array = array.as_fixed_size_binary();
-            rows.map(|row| array.value(row)).collect()
-        }
-        other => return Err(unsupported(other)),
-    })
-}
-
-fn unsupported(data_type: &DataType) -> Error {
-    let remedy = match data_type {
-        DataType::List(_) | DataType::LargeList(_) | DataType::FixedSizeList(..) => {
-            "a feature is one flat list: flatten the inner lists, or make a SequenceExample"
-        }
-        DataType::Struct(_) => "make a column of each of its fields",
-        DataType::Decimal128(..) | DataType::Decimal256(..) => "cast it to float64 or to a string",
-        _ => "cast it to an integer, a float, a string or binary",
-    };
-    Error::spec(format!(
-        "a column of Arrow type {data_type} cannot be a feature: {remedy}"
-    ))
 }

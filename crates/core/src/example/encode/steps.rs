@@ -55,10 +55,21 @@ impl<'a> StepsColumn<'a> {
         self.steps.name()
     }
 
-    /// The steps of row `row`; `None` for a null. A null among the steps is one without values.
-    pub fn steps(&self, row: usize) -> Option<impl Iterator<Item = FeatureValues<'_>>> {
-        let range = self.range(row)?;
-        Some(range.map(|step| self.steps.row(step).unwrap_or(FeatureValues::None)))
+    /// Calls `visit` with each step of row `row`, and says whether there is a list: not for a null. A
+    /// null among the steps is one without values.
+    pub fn visit_steps(
+        &self,
+        row: usize,
+        strings: &mut Vec<&'a [u8]>,
+        mut visit: impl FnMut(FeatureValues<'_>),
+    ) -> bool {
+        let Some(range) = self.range(row) else {
+            return false;
+        };
+        for step in range {
+            visit(self.steps.row(step, strings).unwrap_or(FeatureValues::None));
+        }
+        true
     }
 
     fn range(&self, row: usize) -> Option<Range<usize>> {
