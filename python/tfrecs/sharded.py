@@ -10,6 +10,9 @@ from tfrecs.errors import SpecError, StateError
 from tfrecs.paths import Path
 from tfrecs.records import Records, RecordWriter
 
+# With more shards than this at a time, threads of each would be too many altogether.
+MANY_SHARDS = 64
+
 
 class ShardedWriter:
     """Writes records to several files, which all appear when it is closed.
@@ -27,6 +30,9 @@ class ShardedWriter:
         max_records: The most records in a shard.
         compression_type: As for RecordWriter.
         level: As for RecordWriter.
+        num_threads: How many threads compress a GZIP shard; None is one for each core where one
+            shard is filled after the other, two where up to 64 are filled at a time, and where
+            these are more, the caller's own.
 
     Attributes:
         paths: The files, once they are published.
@@ -50,6 +56,7 @@ class ShardedWriter:
         max_records: int | None = None,
         compression_type: str | None = "auto",
         level: int | None = None,
+        num_threads: int | None = None,
     ) -> None:
         """Check the options; the first file is opened with the first record."""
         limits = [limit for limit in (num_shards, max_bytes, max_records) if limit is not None]
@@ -60,7 +67,11 @@ class ShardedWriter:
         self._num_shards = num_shards
         self._max_bytes = max_bytes
         self._max_records = max_records
-        self._compression = (compression_type, level)
+        self._compression_type = compression_type
+        self._level = level
+        self._num_threads = num_threads
+        if num_threads is None and num_shards is not None and num_shards > 1:
+            self._num_threads = 2 if num_shards <= MANY_SHARDS else 1
         self._writers: list[RecordWriter] = []
         self._bytes = 0
         self._records = 0
@@ -150,7 +161,13 @@ class ShardedWriter:
             self._writers[-1].finish()
         self._bytes = 0
         path = self._path(shard, self._num_shards or 0)
-        self._writers.append(RecordWriter(self._folder / path, *self._compression))
+        writer = RecordWriter(
+            self._folder / path,
+            self._compression_type,
+            self._level,
+            num_threads=self._num_threads,
+        )
+        self._writers.append(writer)
 
     def _check_names(self, num_shards: int) -> None:
         if len({self._path(shard, num_shards) for shard in range(num_shards)}) < num_shards:

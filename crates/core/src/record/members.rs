@@ -16,6 +16,9 @@ use crate::ordered::Ordered;
 /// Members that a file has before threads are worth their while.
 const ALONE: usize = 2;
 
+/// More threads than these would wait for the one that brings the frames.
+const MOST_THREADS: usize = 256;
+
 /// Frames on their way into members.
 pub struct Members {
     level: i32,
@@ -43,7 +46,7 @@ impl Members {
         let level = if level == -1 { 6 } else { level };
         Ok(Self {
             level,
-            threads,
+            threads: threads.min(MOST_THREADS),
             pending: Vec::new(),
             frames: 0,
             count: 0,
@@ -148,7 +151,7 @@ struct Pool {
 
 /// How many members may be on their way before one is waited for.
 fn in_flight(threads: usize) -> usize {
-    threads.saturating_mul(2).min(1 << 10)
+    2 * threads
 }
 
 impl Pool {
