@@ -250,3 +250,35 @@ def test_written_and_read_again(tmp_path: Any) -> None:
     batch = tfrecs.decode_batch(tfrecs.RecordReader(tmp_path / "a").read_batch(10**4), spec)
     np.testing.assert_array_equal(batch["x"], table["x"])
     np.testing.assert_array_equal(batch["n"], table["n"])
+
+
+@pytest.mark.parametrize("compression", ["", "GZIP", "ZLIB"])
+@pytest.mark.parametrize(
+    "part",
+    [
+        slice(None),
+        slice(300, 900),
+        slice(5, 5),
+        slice(None, None, 2),
+        slice(None, None, -1),
+        [3, 1],
+    ],
+)
+def test_batches_are_written_as_their_records_are(
+    tmp_path: Any, compression: str, part: Any
+) -> None:
+    table = {
+        "n": np.arange(1000) ** 3,
+        "s": [str(n) * (n % 50) for n in range(1000)],
+        "e": [[]] * 1000,
+    }
+    records = encode_batch(table)[part]
+    for name, parts in (("batch", [records]), ("ones", [[record] for record in records])):
+        with tfrecs.RecordWriter(tmp_path / name, compression) as out:
+            out.write(b"before")
+            for some in parts:
+                out.write_batch(some)
+            out.write_batch(encode_batch({"a": [None, 1]}))
+            assert out.num_records == 3 + len(records)
+    assert (tmp_path / "batch").read_bytes() == (tmp_path / "ones").read_bytes()
+    assert list(tfrecs.RecordReader(tmp_path / "batch", compression))[1:-2] == list(records)

@@ -6,11 +6,19 @@ use tfrecs_core::Error;
 use tfrecs_core::example::encode::Encoded;
 use tfrecs_core::example::{Envelope, append_columns, encode_sequence_columns};
 use tfrecs_core::record::Records;
+use tfrecs_core::record::frame::{self, FOOTER, HEADER};
 
 use crate::arrow::{self, Batches};
 use crate::columns::PyColumns;
 use crate::error::{Raise, wrong_type};
 use crate::records::PyRecords;
+
+/// Records come in the frames that they have in a file, so that writing them is one copy.
+const FRAME: Envelope = Envelope {
+    before: HEADER,
+    after: FOOTER,
+    seal: frame::seal,
+};
 
 /// Encodes columns as Examples: ours, or those of anything that speaks Arrow.
 #[pyfunction]
@@ -19,8 +27,14 @@ pub fn encode_batch(columns: &Bound<'_, PyAny>) -> PyResult<PyRecords> {
     let batches = batches_of(columns)?;
     let encode = || {
         let mut all = Growing::default();
-        batches.for_each(|batch| all.add(|out| append_columns(batch, &Envelope::NONE, out)))?;
-        Ok(all.records())
+        batches.for_each(|batch| all.add(|out| append_columns(batch, &FRAME, out)))?;
+        let (mut bytes, ends) = all.0;
+        // Its length was a guess, mostly a good one; then it is better left as it is: memory that was
+        // given back in part is not found again for the next batch.
+        if bytes.len() < bytes.capacity() / 2 {
+            bytes.shrink_to_fit();
+        }
+        Ok(Records::framed(bytes, ends))
     };
     py.detach(encode).map(PyRecords).or_raise(py)
 }
@@ -52,7 +66,8 @@ pub fn encode_sequence_batch(
                 Ok(())
             })?;
         }
-        Ok(all.records())
+        let (bytes, ends) = all.0;
+        Ok(Records::contiguous(bytes, ends))
     };
     py.detach(encode).map(PyRecords).or_raise(py)
 }
@@ -84,10 +99,5 @@ impl Growing {
                 .at_feature(error.feature().unwrap_or_default()),
             None => error,
         })
-    }
-
-    fn records(self) -> Records {
-        let (bytes, ends) = self.0;
-        Records::contiguous(bytes, ends)
     }
 }

@@ -112,7 +112,7 @@ impl PyWriter {
     fn write_batch(&self, py: Python<'_>, records: &Bound<'_, PyAny>) -> PyResult<()> {
         if let Ok(records) = records.cast::<PyRecords>() {
             let records = &records.get().0;
-            return self.without_gil(py, |writer| writer.write_all(records.iter()));
+            return self.without_gil(py, |writer| writer.write_batch(records));
         }
         let mut records = Input::iterate(records)?;
         loop {

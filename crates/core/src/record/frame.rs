@@ -43,6 +43,27 @@ pub fn footer(data: &[u8]) -> [u8; FOOTER] {
     crc::masked(data).to_le_bytes()
 }
 
+/// Fills in the header and the footer of `frame`, which has its record in place.
+///
+/// ```
+/// use tfrecs_core::record::frame::{self, FOOTER, HEADER};
+///
+/// let mut frame = *b"............foo....";
+/// frame::seal(&mut frame);
+/// assert_eq!(frame[..HEADER], frame::header(3));
+/// assert_eq!(frame[frame.len() - FOOTER..], frame::footer(b"foo"));
+/// ```
+pub fn seal(frame: &mut [u8]) {
+    let Some((first, rest)) = frame.split_first_chunk_mut::<HEADER>() else {
+        return;
+    };
+    let Some((record, last)) = rest.split_last_chunk_mut::<FOOTER>() else {
+        return;
+    };
+    *first = header(record.len() as u64);
+    *last = footer(record);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

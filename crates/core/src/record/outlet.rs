@@ -46,6 +46,15 @@ impl Outlet {
         }
     }
 
+    /// Adds records in their frames, if they go to the file as they are, and says whether they do.
+    pub fn add_frames(&mut self, frames: &[u8], file: &mut Destination) -> Result<bool> {
+        if let Self::Plain(blocks) = self {
+            blocks.push(frames, file)?;
+            return Ok(true);
+        }
+        Ok(false)
+    }
+
     /// Whether a record of so many bytes can be added without compressing or writing anything.
     pub fn has_room_for(&self, length: usize) -> bool {
         let room = match self {

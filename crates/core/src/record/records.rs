@@ -34,8 +34,8 @@ pub struct Origin {
 
 /// Records that share one buffer: cheap to clone and to slice, never copied record by record.
 ///
-/// A buffer that was read from a file still has the frames around the records; one that was
-/// encoded has not. Nobody needs to know, because each record has its own span.
+/// A buffer that was read from a file still has the frames around the records; one that was made of
+/// columns has them already. Nobody needs to know, because each record has its own span.
 #[derive(Clone, Debug, Default)]
 pub struct Records {
     bytes: Arc<Vec<u8>>,
@@ -43,6 +43,8 @@ pub struct Records {
     range: Range<usize>,
     /// The files that they came from, if from any.
     origins: Arc<[Origin]>,
+    /// Whether each stands in a frame that was made for it.
+    sealed: bool,
 }
 
 impl Records {
@@ -55,7 +57,37 @@ impl Records {
             spans: Arc::new(spans),
             range,
             origins: origins.into(),
+            sealed: false,
         }
+    }
+
+    /// Records in frames that lie one behind the other, each [sealed](super::frame::seal), and end at
+    /// `ends`. A file of them is those bytes.
+    #[must_use]
+    pub fn framed(bytes: Vec<u8>, ends: impl IntoIterator<Item = usize>) -> Self {
+        let mut records = Self::contiguous(bytes, ends);
+        let spans = Arc::make_mut(&mut records.spans);
+        records.sealed = spans.iter().all(|span| span.len >= HEADER + FOOTER);
+        for span in spans {
+            span.start += HEADER.min(span.len);
+            span.len = span.len.saturating_sub(HEADER + FOOTER);
+        }
+        records
+    }
+
+    /// These records as they would stand in a file, if that is how they lie in the buffer.
+    #[must_use]
+    pub fn frames(&self) -> Option<&[u8]> {
+        let follow = |pair: &[Span]| match pair {
+            [one, next] => one.start + one.len + FOOTER + HEADER == next.start,
+            _ => true,
+        };
+        let (first, last) = (self.spans().first()?, self.spans().last()?);
+        if !self.sealed || !self.spans().windows(2).all(follow) {
+            return None;
+        }
+        let start = first.start.checked_sub(HEADER)?;
+        self.bytes.get(start..last.start + last.len + FOOTER)
     }
 
     /// The records of all `parts`, frames and all, in one buffer.
@@ -198,6 +230,7 @@ impl Records {
             spans: Arc::clone(&self.spans),
             range: self.range.start + start..self.range.start + end,
             origins: Arc::clone(&self.origins),
+            sealed: self.sealed,
         }
     }
 
@@ -215,6 +248,7 @@ impl Records {
             spans: Arc::new(spans),
             range,
             origins: Arc::clone(&self.origins),
+            sealed: self.sealed,
         })
     }
 
@@ -331,4 +365,53 @@ impl<'a> FromIterator<&'a [u8]> for Records {
 
 fn as_number(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::frame;
+    use super::*;
+
+    fn framed(records: &[&[u8]]) -> (Vec<u8>, Records) {
+        let (mut bytes, mut ends) = (Vec::new(), Vec::new());
+        for record in records {
+            bytes.extend(frame::header(record.len() as u64));
+            bytes.extend_from_slice(record);
+            bytes.extend(frame::footer(record));
+            ends.push(bytes.len());
+        }
+        (bytes.clone(), Records::framed(bytes, ends))
+    }
+
+    #[test]
+    fn frames_are_given_as_they_lie() {
+        let (bytes, records) = framed(&[b"one", b"", b"three"]);
+        assert_eq!(
+            records.iter().collect::<Vec<_>>(),
+            [&b"one"[..], b"", b"three"]
+        );
+        assert_eq!(records.frames(), Some(&bytes[..]));
+        assert_eq!(records.slice(1..3).frames(), Some(&bytes[19..]));
+        assert_eq!(records.take(&[0, 1]).unwrap().frames(), Some(&bytes[..35]));
+    }
+
+    #[test]
+    fn frames_that_do_not_follow_each_other_are_none() {
+        let (_, records) = framed(&[b"one", b"", b"three"]);
+        for places in [&[0, 2][..], &[1, 0], &[0, 0], &[]] {
+            assert_eq!(records.take(places).unwrap().frames(), None, "{places:?}");
+        }
+        assert_eq!(records.slice(1..1).frames(), None);
+        assert_eq!(records.parts([(0, 1..2)].into_iter()).frames(), None);
+        assert_eq!(Records::concat(&[records.clone(), records]).frames(), None);
+        let plain: Records = [&b"one"[..]].into_iter().collect();
+        assert_eq!(plain.frames(), None);
+    }
+
+    #[test]
+    fn what_is_too_short_for_a_frame_is_not_taken_for_one() {
+        let records = Records::framed(vec![0; 20], [15, 20]);
+        assert_eq!(records.frames(), None);
+        assert_eq!(records.iter().collect::<Vec<_>>(), [b"", b""]);
+    }
 }

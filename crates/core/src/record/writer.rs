@@ -13,6 +13,7 @@ use super::deflate::{DeflateOptions, Deflater};
 use super::members::Members;
 use super::outlet::{Blocks, Outlet, Stream};
 use super::publish::{Destination, Mode};
+use super::records::Records;
 use crate::error::{Error, Result};
 
 /// How to write.
@@ -196,6 +197,22 @@ impl RecordWriter {
         records.into_iter().try_for_each(|record| self.add(record))
     }
 
+    /// Adds a batch of records; at once where they lie as they will in the file.
+    ///
+    /// # Errors
+    /// As for [`Self::write_all`].
+    pub fn write_batch(&mut self, records: &Records) -> Result<()> {
+        self.check_open()?;
+        if let Some(frames) = records.frames() {
+            let added = self.outlet.add_frames(frames, &mut self.destination);
+            if self.check(added)? {
+                self.records += records.len() as u64;
+                return Ok(());
+            }
+        }
+        self.write_all(records.iter())
+    }
+
     /// Hands everything so far to the operating system, in a form that can be read.
     ///
     /// # Errors
@@ -305,7 +322,7 @@ impl RecordWriter {
     }
 
     /// Makes an error final, and says where it was.
-    fn check(&mut self, result: Result<()>) -> Result<()> {
+    fn check<T>(&mut self, result: Result<T>) -> Result<T> {
         result.map_err(|error| {
             if self.destination.is_foreign() {
                 return self.foreign();

@@ -110,10 +110,10 @@ impl<'a> Head<'a> {
         size.wrapping_sub(self.least) < self.short
     }
 
-    /// The most bytes that it takes.
+    /// About the most bytes that it takes.
     pub fn most(&self) -> usize {
-        // Six tags, and as many lengths of up to ten bytes.
-        self.name.len() + 6 * 11
+        // Six tags, and as many lengths of up to five bytes, or ten where values are that large.
+        self.name.len() + 6 * (1 + 5)
     }
 
     /// The bytes of features around values of these sizes, head included, are added to `totals`.

@@ -97,7 +97,7 @@ fn hoped(
     let around = envelope.before + envelope.after + LONGEST_TAG;
     let most = parts.iter().map(|part| part.most(left));
     let most = most.fold(left.saturating_mul(around), usize::saturating_add);
-    alike.saturating_add(alike / 64).min(most)
+    alike.saturating_add(alike / 8).min(most)
 }
 
 /// The most bytes of a tag and a length.
