@@ -186,7 +186,7 @@ impl<T> Shared<T> {
     /// Waits until result `number` may be made; false if nobody wants it any more.
     fn wait_for_room(&self, number: usize) -> bool {
         let mut state = self.lock();
-        while number >= state.first + state.ahead && !self.stopped() {
+        while number >= state.first.saturating_add(state.ahead) && !self.stopped() {
             state = self
                 .room
                 .wait(state)

@@ -54,12 +54,13 @@ pub struct ColumnBuilder {
     /// Which rows have the feature, where it may be missing.
     present: Vec<bool>,
     trouble: Option<Trouble>,
-    /// None where nobody asked for the column: there may be many of those.
+    /// None where nobody asked for the column, of which there may be many, or nothing is known.
     memory: Option<Box<Memory>>,
     /// The row from which the kind was learned, if it was not given.
     learned_in: Option<usize>,
     place: Place,
     is_fixed: bool,
+    has_begun: bool,
     layout: Layout,
     name: String,
 }
@@ -68,7 +69,8 @@ pub struct ColumnBuilder {
 #[derive(Default)]
 struct Memory {
     outlook: Outlook,
-    spare: Spare,
+    /// None before the second batch: most decoders make only one.
+    spare: Option<Spare>,
 }
 
 impl ColumnBuilder {
@@ -76,11 +78,7 @@ impl ColumnBuilder {
     #[must_use]
     pub fn new(spec: &FeatureSpec, place: Place) -> Self {
         let values = Values::new(spec.dtype);
-        let column = Self::with(spec.name.clone(), spec.layout.clone(), place, values);
-        Self {
-            memory: Some(Box::default()),
-            ..column
-        }
+        Self::with(spec.name.clone(), spec.layout.clone(), place, values)
     }
 
     /// Begins a batch.
@@ -88,10 +86,14 @@ impl ColumnBuilder {
         self.rows = 0;
         self.trouble = None;
         let mut spare = Vec::new();
-        if let Some(memory) = &mut self.memory {
+        if self.has_begun || outlook.rows > 0 {
+            let memory = self.memory.get_or_insert_default();
             memory.outlook = outlook;
-            spare = memory.spare.take();
+            if self.has_begun {
+                spare = memory.spare.get_or_insert_default().take();
+            }
         }
+        self.has_begun = true;
         if !self.is_fixed {
             self.row_splits = emptied(spare.pop());
             self.row_splits.push(0);
@@ -128,6 +130,7 @@ impl ColumnBuilder {
             learned_in: None,
             place,
             is_fixed: matches!(layout, Layout::Fixed { .. }),
+            has_begun: false,
             layout,
             name,
         }
@@ -384,8 +387,8 @@ impl ColumnBuilder {
 }
 
 fn lend(memory: &mut Option<Box<Memory>>, values: &ArrayRef, splits: Option<Buffer>) {
-    if let Some(memory) = memory {
-        memory.spare.lend(values, splits);
+    if let Some(spare) = memory.as_mut().and_then(|memory| memory.spare.as_mut()) {
+        spare.lend(values, splits);
     }
 }
 
