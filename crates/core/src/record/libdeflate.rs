@@ -71,8 +71,10 @@ impl Unpacker {
         NonNull::new(unsafe { z::libdeflate_alloc_decompressor() }).map(Self)
     }
 
-    /// Inflates raw deflate blocks; whether they fill `output` exactly, and `input` holds nothing else.
-    pub fn unpack(&mut self, input: &[u8], output: &mut [u8]) -> bool {
+    /// What raw deflate blocks inflate to, if that is exactly `length` bytes, and `input` holds nothing
+    /// else. So much memory is reserved at once: a length that somebody else says must have been judged.
+    pub fn unpack(&mut self, input: &[u8], length: usize) -> Option<Vec<u8>> {
+        let mut output = Vec::<u8>::with_capacity(length);
         let mut consumed = 0;
         // SAFETY: all pointers are good for the lengths that go with them. Without a place for the number
         // of bytes that came out, anything but a full output is an error.
@@ -82,12 +84,17 @@ impl Unpacker {
                 input.as_ptr().cast(),
                 input.len(),
                 output.as_mut_ptr().cast(),
-                output.len(),
+                length,
                 &raw mut consumed,
                 std::ptr::null_mut(),
             )
         };
-        result == z::libdeflate_result_LIBDEFLATE_SUCCESS && consumed == input.len()
+        if result != z::libdeflate_result_LIBDEFLATE_SUCCESS || consumed != input.len() {
+            return None;
+        }
+        // SAFETY: the room is of this length at least, and all of it was filled.
+        unsafe { output.set_len(length) };
+        Some(output)
     }
 }
 
@@ -121,19 +128,19 @@ mod tests {
             Packer::new(level).unwrap().pack(&input, &mut packed);
             let packed = packed.strip_prefix(b"before").unwrap();
             let mut unpacker = Unpacker::new().unwrap();
-            let mut output = vec![0; input.len()];
-            prop_assert!(unpacker.unpack(packed, &mut output));
-            prop_assert_eq!(&output, &input);
             // Neither more nor less of anything will do.
-            prop_assert!(!unpacker.unpack(&[packed, b"x"].concat(), &mut output));
-            prop_assert!(!unpacker.unpack(&packed[..packed.len() - 1], &mut output));
-            prop_assert!(!unpacker.unpack(packed, &mut vec![0; input.len() + 1]));
-            prop_assert!(input.is_empty() || !unpacker.unpack(packed, &mut output[1..]));
+            let size = input.len();
+            prop_assert_eq!(unpacker.unpack(&[packed, b"x"].concat(), size), None);
+            prop_assert_eq!(unpacker.unpack(&packed[..packed.len() - 1], size), None);
+            prop_assert_eq!(unpacker.unpack(packed, size + 1), None);
+            prop_assert!(size == 0 || unpacker.unpack(packed, size - 1).is_none());
+            prop_assert_eq!(unpacker.unpack(packed, size), Some(input));
         }
 
         #[test]
         fn any_bytes_are_refused_or_inflated(input: Vec<u8>, size in 0usize..1000) {
-            Unpacker::new().unwrap().unpack(&input, &mut vec![0; size]);
+            let output = Unpacker::new().unwrap().unpack(&input, size);
+            prop_assert!(output.is_none_or(|output| output.len() == size));
         }
     }
 

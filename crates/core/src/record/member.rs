@@ -74,10 +74,8 @@ pub fn unpack(unpacker: &mut Unpacker, member: &[u8]) -> Option<Vec<u8>> {
     if length > LARGEST {
         return None;
     }
-    let mut content = vec![0; length];
-    let sound =
-        unpacker.unpack(blocks, &mut content) && crc32(&content) == u32::from_le_bytes(*checksum);
-    sound.then_some(content)
+    let content = unpacker.unpack(blocks, length)?;
+    (crc32(&content) == u32::from_le_bytes(*checksum)).then_some(content)
 }
 
 #[allow(
