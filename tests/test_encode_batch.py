@@ -1,6 +1,7 @@
 """encode_batch from NumPy and Python: each row is what encode_example makes of that row."""
 
 import struct
+import threading
 from typing import Any
 
 import numpy as np
@@ -282,3 +283,41 @@ def test_batches_are_written_as_their_records_are(
             assert out.num_records == 3 + len(records)
     assert (tmp_path / "batch").read_bytes() == (tmp_path / "ones").read_bytes()
     assert list(tfrecs.RecordReader(tmp_path / "batch", compression))[1:-2] == list(records)
+
+
+def test_columns_that_change_while_they_are_encoded() -> None:
+    """Numbers between one and ten bytes long, changed by another thread without the GIL."""
+    numbers = np.zeros(200_000, np.int64)
+    lists = np.zeros((2_000, 100), np.int64)
+    done = threading.Event()
+
+    def change() -> None:
+        while not done.is_set():
+            for value in (0, -1, 1 << 40):
+                numbers.fill(value)
+                lists.fill(value)
+
+    thread = threading.Thread(target=change)
+    thread.start()
+    try:
+        for _ in range(20):
+            for column in (numbers, lists):
+                try:
+                    records = encode_batch({"a": column})
+                except tfrecs.StateError as error:
+                    assert "changed while they were encoded" in str(error)
+                else:
+                    assert len(records) == len(column)
+    finally:
+        done.set()
+        thread.join()
+
+
+def test_arrays_are_encoded_as_they_are_when_they_are_encoded() -> None:
+    numbers, data = np.arange(3), np.frombuffer(b"abc", np.uint8).copy()
+    strings = BytesArray(data, np.arange(4))
+    records = encode_batch({"n": numbers, "s": strings})
+    numbers[:], data[:] = 9, 0
+    assert [decode_example(record) for record in records] == [
+        {"n": [n], "s": [s]} for n, s in enumerate([b"a", b"b", b"c"])
+    ]

@@ -190,8 +190,8 @@ class Columns:
     """Columns of equal length."""
 
     @staticmethod
-    def build(rows: int, columns: Sequence[_Pieces]) -> Columns:
-        """Columns of `rows` rows from pieces, copied."""
+    def build(rows: int, columns: Sequence[_Pieces], borrowed: bool = False) -> Columns:
+        """Columns of `rows` rows from pieces, copied; `borrowed` for a call they do not outlive."""
     @property
     def num_rows(self) -> int:
         """How many rows."""

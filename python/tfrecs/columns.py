@@ -13,6 +13,9 @@ from tfrecs.batch import Batch
 from tfrecs.errors import SpecError, feature_error
 from tfrecs.features import checked_name
 
+# The types of arrays that need no conversion, as almost all arrays have them.
+_INT64, _FLOAT32 = np.dtype(np.int64), np.dtype(np.float32)
+
 # Python's and NumPy's scalars by the list of a feature that holds them.
 _KINDS: dict[str, tuple[type, ...]] = {
     "int or bool": (bool, int, np.integer, np.bool_),
@@ -40,7 +43,7 @@ def table_of(columns: Any, pieces_of_one: "PiecesOf") -> Any:
     if len(set(lengths.values())) > 1:
         raise SpecError(f"the columns have different lengths: {lengths}")
     rows = next(iter(lengths.values()), 0)
-    return _core.Columns.build(rows, [piece for piece, _ in pieces])
+    return _core.Columns.build(rows, [piece for piece, _ in pieces], borrowed=True)
 
 
 def speaks_arrow(columns: Any) -> bool:
@@ -54,6 +57,9 @@ def pieces_of(name: str, column: Any) -> tuple[Pieces, int]:
     Raises:
         SpecError: It is no column, or holds what no feature holds.
     """
+    if type(column) is np.ndarray and _is_native(column):
+        shape = column.shape
+        return (name, column, None, list(shape[1:]), [], None), shape[0]
     if isinstance(column, RaggedTensor):
         return ragged_pieces(name, _flat_rows(name, column)), len(column)
     if isinstance(column, BytesArray | np.ndarray):
@@ -65,6 +71,12 @@ def pieces_of(name: str, column: Any) -> tuple[Pieces, int]:
     if isinstance(column, str | bytes | np.generic) or not isinstance(column, Iterable):
         raise feature_error(name, f"a scalar ({type(column).__name__}) is no column")
     return pieces_of(name, column_of_rows(name, list(column)))
+
+
+def _is_native(array: npt.NDArray[Any]) -> bool:
+    """Whether the native side can read an array of one dimension or more as it lies."""
+    dtype = array.dtype
+    return (dtype is _INT64 or dtype is _FLOAT32) and array.ndim > 0 and array.flags.c_contiguous
 
 
 # pieces_of, or what takes columns of another form in its place.

@@ -14,16 +14,18 @@ use arrow_array::{
 };
 use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, DataType, Field, Schema};
-use pyo3::buffer::{Element, PyBuffer as BufferView};
+use pyo3::buffer::{Element, ElementType, PyBuffer as BufferView, PyUntypedBuffer};
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyTuple};
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyCapsule, PyTuple, PyType};
 use tfrecs_core::Error;
 use tfrecs_core::example::DType;
 use tfrecs_core::example::column::fixed_size_lists;
 use tfrecs_core::example::values::{dtype_of, item_field};
 
 use crate::arrow;
+use crate::borrowed::Memory;
 use crate::error::{Raise, wrong_type};
 
 /// The elements of a contiguous buffer of just this type.
@@ -89,12 +91,25 @@ impl PyColumns {
     /// Columns of `rows` rows from pieces, copied: for each a tuple of name, values (a buffer of
     /// numbers, or of byte strings' bytes), offsets of byte strings or None, shape of an element, row
     /// splits of each level of lists, outermost first, missing rows (uint8 buffer) or None.
+    ///
+    /// `borrowed` values are not copied: for columns that do not outlive a call.
     #[staticmethod]
-    fn build(py: Python<'_>, rows: usize, columns: Vec<Pieces<'_>>) -> PyResult<Self> {
+    #[pyo3(signature = (rows, columns, borrowed=false))]
+    fn build(
+        py: Python<'_>,
+        rows: usize,
+        columns: Vec<Pieces<'_>>,
+        borrowed: bool,
+    ) -> PyResult<Self> {
+        let memory = if borrowed {
+            Memory::Borrowed
+        } else {
+            Memory::Copied
+        };
         let (mut fields, mut arrays) = (Vec::new(), Vec::new());
         for column in columns {
             let name = column.0.clone();
-            let (field, array) = column.assemble(py, rows)?;
+            let (field, array) = column.assemble(py, rows, memory)?;
             fields.push(field.with_name(name).with_nullable(true));
             arrays.push(array);
         }
@@ -269,12 +284,14 @@ struct Pieces<'py>(
 );
 
 impl Pieces<'_> {
-    fn assemble(self, py: Python<'_>, rows: usize) -> PyResult<(Field, ArrayRef)> {
+    fn assemble(self, py: Python<'_>, rows: usize, memory: Memory) -> PyResult<(Field, ArrayRef)> {
         let Self(name, values, offsets, shape, splits, missing) = self;
-        if let Some(array) = arrow::import_column(&values)? {
+        if !is_plain_array(&values)?
+            && let Some(array) = arrow::import_column(&values)?
+        {
             return Ok((item_field(None, array.data_type()), array));
         }
-        let values = read_values(py, &values, offsets.as_ref())?;
+        let values = read_values(py, &values, offsets.as_ref(), memory)?;
         let splits = splits
             .iter()
             .map(|splits| copy::<i64>(py, splits))
@@ -295,40 +312,56 @@ impl Pieces<'_> {
     }
 }
 
+/// Whether it is one of NumPy's own arrays, which does not need to be asked whether it is Arrow's.
+fn is_plain_array(values: &Bound<'_, PyAny>) -> PyResult<bool> {
+    static PLAIN: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    let plain = PLAIN.import(values.py(), "numpy", "ndarray")?;
+    Ok(values.get_type().is(plain))
+}
+
 fn read_values(
     py: Python<'_>,
     values: &Bound<'_, PyAny>,
     offsets: Option<&Bound<'_, PyAny>>,
+    memory: Memory,
 ) -> PyResult<Result<(Field, ArrayRef), ArrowError>> {
     if let Some(offsets) = offsets {
-        let data = Buffer::from_vec(copy::<u8>(py, values)?);
+        let data = memory.of(py, BufferView::<u8>::get(values)?)?;
         let offsets = copy::<i64>(py, offsets)?;
         if !offsets.is_sorted() || offsets.first().is_none_or(|&first| first < 0) {
             return Err(wrong_type("offsets must not descend"));
         }
         let offsets = OffsetBuffer::new(ScalarBuffer::from(offsets));
-        let array = LargeBinaryArray::try_new(offsets, data, None);
+        let array = LargeBinaryArray::try_new(offsets, data.into_inner(), None);
         return Ok(array.map(|array| of_storage(Arc::new(array))));
     }
-    if let Some(array) = unusual(py, values)? {
-        return Ok(Ok(array));
+    if let Some(array) = usual(py, values, memory)? {
+        return Ok(Ok(of_storage(array)));
     }
-    let readers = [
-        primitive::<Int64Type>,
-        primitive::<Float32Type>,
-        primitive::<Float64Type>,
-        primitive::<Int32Type>,
-        primitive::<Int16Type>,
-        primitive::<Int8Type>,
-        primitive::<UInt64Type>,
-        primitive::<UInt32Type>,
-        primitive::<UInt16Type>,
-        primitive::<UInt8Type>,
-    ];
-    let found = readers.iter().find_map(|read| read(py, values));
-    found
-        .map(|array| Ok(of_storage(array)))
+    unusual(py, values)?
+        .map(Ok)
         .ok_or_else(|| wrong_type("values of a type that no column has"))
+}
+
+/// The values, if they are of one of the types that buffers have.
+fn usual(py: Python<'_>, values: &Bound<'_, PyAny>, memory: Memory) -> PyResult<Option<ArrayRef>> {
+    let Ok(buffer) = PyUntypedBuffer::get(values) else {
+        return Ok(None);
+    };
+    let read = match ElementType::from_format(buffer.format()) {
+        ElementType::SignedInteger { bytes: 8 } => primitive::<Int64Type>,
+        ElementType::SignedInteger { bytes: 4 } => primitive::<Int32Type>,
+        ElementType::SignedInteger { bytes: 2 } => primitive::<Int16Type>,
+        ElementType::SignedInteger { bytes: 1 } => primitive::<Int8Type>,
+        ElementType::UnsignedInteger { bytes: 8 } => primitive::<UInt64Type>,
+        ElementType::UnsignedInteger { bytes: 4 } => primitive::<UInt32Type>,
+        ElementType::UnsignedInteger { bytes: 2 } => primitive::<UInt16Type>,
+        ElementType::UnsignedInteger { bytes: 1 } => primitive::<UInt8Type>,
+        ElementType::Float { bytes: 4 } => primitive::<Float32Type>,
+        ElementType::Float { bytes: 8 } => primitive::<Float64Type>,
+        _ => return Ok(None),
+    };
+    read(py, buffer, memory)
 }
 
 /// An array whose type says all.
@@ -363,13 +396,17 @@ fn unusual(py: Python<'_>, values: &Bound<'_, PyAny>) -> PyResult<Option<(Field,
     Ok(Some((item_field(Some(dtype), array.data_type()), array)))
 }
 
-/// The values, if they are of this type.
+/// The values, if they are of this type in this machine's order of bytes.
 fn primitive<T: ArrowPrimitiveType<Native: Element>>(
     py: Python<'_>,
-    values: &Bound<'_, PyAny>,
-) -> Option<ArrayRef> {
-    let values = copy::<T::Native>(py, values).ok()?;
-    Some(Arc::new(PrimitiveArray::<T>::new(values.into(), None)))
+    values: PyUntypedBuffer,
+    memory: Memory,
+) -> PyResult<Option<ArrayRef>> {
+    let Ok(values) = values.into_typed::<T::Native>() else {
+        return Ok(None);
+    };
+    let values = memory.of(py, values)?;
+    Ok(Some(Arc::new(PrimitiveArray::<T>::new(values, None))))
 }
 
 /// The values as rows: of the same shape each, then between the splits of each level.

@@ -7,6 +7,7 @@
 use pyo3::prelude::*;
 
 mod arrow;
+mod borrowed;
 mod columns;
 mod decode;
 mod encode;

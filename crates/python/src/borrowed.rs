@@ -1,0 +1,52 @@
+//! Python's buffers as Arrow's memory.
+//!
+//! Memory that is only looked at during a call need not be copied. Somebody may write to it at the same
+//! time from another thread, as to any array that NumPy itself works on without the interpreter: then
+//! what is read is any of the values that were there.
+#![allow(
+    unsafe_code,
+    reason = "Arrow refers to memory that is not its own; it says why that is sound"
+)]
+
+use std::panic::AssertUnwindSafe;
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use arrow_buffer::{ArrowNativeType, Buffer, ScalarBuffer};
+use pyo3::buffer::{Element, PyBuffer};
+use pyo3::prelude::*;
+
+/// What becomes of memory that is handed in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Memory {
+    /// It is copied.
+    Copied,
+    /// It is referred to, where it lies in one piece, and kept alive.
+    Borrowed,
+}
+
+impl Memory {
+    /// The elements of a contiguous buffer.
+    pub fn of<T: Element + ArrowNativeType>(
+        self,
+        py: Python<'_>,
+        buffer: PyBuffer<T>,
+    ) -> PyResult<ScalarBuffer<T>> {
+        match buffer.as_slice_ptr() {
+            Some(elements) if self == Self::Borrowed => Ok(borrow(elements, buffer)),
+            _ => Ok(ScalarBuffer::from(buffer.to_vec(py)?)),
+        }
+    }
+}
+
+fn borrow<T: Element + ArrowNativeType>(
+    elements: NonNull<[T]>,
+    buffer: PyBuffer<T>,
+) -> ScalarBuffer<T> {
+    let length = elements.len() * size_of::<T>();
+    let owner = Arc::new(AssertUnwindSafe(buffer));
+    // SAFETY: these are the buffer's elements, which stay where they are for as long as it is held. It
+    // has checked that they lie as their type must.
+    let memory = unsafe { Buffer::from_custom_allocation(elements.cast(), length, owner) };
+    ScalarBuffer::from(memory)
+}
