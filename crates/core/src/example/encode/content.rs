@@ -10,7 +10,7 @@ use arrow_array::OffsetSizeTrait;
 
 use super::columns::Rows;
 use super::cpu::Cpu;
-use super::room::{HeadPiece, Slot};
+use super::room::{Chunk, Slot};
 use super::strings::{Joined, Strings};
 use super::{FIRST, field_len};
 use crate::example::wire::varint_len;
@@ -36,12 +36,12 @@ pub trait Content {
     fn put_with(
         &self,
         cpu: impl Cpu,
-        head: HeadPiece,
+        head: (&Chunk, u8),
         values: Self::Row,
         size: usize,
         slot: &mut Slot<'_>,
     ) -> Option<()> {
-        slot.put_head(head)?;
+        slot.put_chunk(head.0, head.1)?;
         self.put(cpu, values, size, slot)
     }
 
@@ -73,7 +73,7 @@ impl Content for Int<'_> {
     fn put_with(
         &self,
         cpu: impl Cpu,
-        head: HeadPiece,
+        head: (&Chunk, u8),
         value: u64,
         size: usize,
         slot: &mut Slot<'_>,
@@ -111,7 +111,7 @@ impl<O: OffsetSizeTrait> Content for Joined<'_, O> {
     fn put_with(
         &self,
         _: impl Cpu,
-        head: HeadPiece,
+        head: (&Chunk, u8),
         start: usize,
         length: usize,
         slot: &mut Slot<'_>,

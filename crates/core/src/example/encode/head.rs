@@ -10,7 +10,7 @@
     reason = "a call for each value would cost more than what it does"
 )]
 
-use super::room::{HeadPiece, Pair, Slot};
+use super::room::{CHUNK, Chunk, Slot};
 use super::rows::BLOCK;
 use super::{FIRST, SECOND, field_len};
 use crate::example::spec::Kind;
@@ -40,33 +40,6 @@ pub struct Head<'a> {
     short: usize,
 }
 
-const CHUNK: usize = 16;
-
-/// A piece of the head where there are no values, and ones in those of its bytes that grow with them.
-#[derive(Clone, Copy)]
-struct Chunk {
-    fixed: HeadPiece,
-    grows: Pair,
-}
-
-impl Chunk {
-    fn of(bytes: &[(u8, u8)]) -> Self {
-        let (mut fixed, mut grows) = ([0; CHUNK], [0; CHUNK]);
-        for ((fixed, grows), byte) in fixed.iter_mut().zip(&mut grows).zip(bytes) {
-            (*fixed, *grows) = *byte;
-        }
-        Self {
-            fixed: HeadPiece::new(fixed.into(), bytes.len()),
-            grows: grows.into(),
-        }
-    }
-
-    #[inline(always)]
-    fn grown(self, by: usize) -> HeadPiece {
-        self.fixed.grown(self.grows, by as u64)
-    }
-}
-
 impl<'a> Head<'a> {
     /// The head of features of this name.
     pub fn new(name: &'a [u8], kind: Kind, form: Form) -> Self {
@@ -75,7 +48,7 @@ impl<'a> Head<'a> {
             kind,
             form,
             lead: Vec::new(),
-            last: Chunk::of(&[]),
+            last: Chunk::default(),
             length: 0,
             least: usize::from(form == Form::Packed),
             short: 0,
@@ -93,14 +66,20 @@ impl<'a> Head<'a> {
     fn draw(&mut self, entry: u8, content: bool) {
         let list = if content { 2 } else { 0 };
         let name_length = u8::try_from(self.name.len()).unwrap_or_default();
-        let mut bytes = vec![(FIRST, 0), (entry, 1), (FIRST, 0), (name_length, 0)];
-        bytes.extend(self.name.iter().map(|&byte| (byte, 0)));
-        bytes.extend([(SECOND, 0), (list + 2, 1), (self.kind.tag(), 0), (list, 1)]);
+        let mut bytes = vec![
+            (FIRST, false),
+            (entry, true),
+            (FIRST, false),
+            (name_length, false),
+        ];
+        bytes.extend(self.name.iter().map(|&byte| (byte, false)));
+        bytes.extend([(SECOND, false), (list + 2, true)]);
+        bytes.extend([(self.kind.tag(), false), (list, true)]);
         if content {
-            bytes.extend([(FIRST, 0), (0, 1)]);
+            bytes.extend([(FIRST, false), (0, true)]);
         }
         self.length = bytes.len();
-        self.lead = bytes.chunks(CHUNK).map(Chunk::of).collect();
+        self.lead = bytes.chunks(CHUNK).map(Chunk::new).collect();
         self.last = self.lead.pop().unwrap_or(self.last);
     }
 
@@ -158,13 +137,15 @@ impl<'a> Head<'a> {
         field_len(self.name.len()) + field_len(field_len(self.list(size)))
     }
 
-    /// Adds the head of values of this size, which is short, but for its last piece.
+    /// Adds the head of values of this size, which is short, but for its last chunk and what that grows
+    /// by.
     #[inline(always)]
-    pub fn put_lead(&self, size: usize, slot: &mut Slot<'_>) -> Option<HeadPiece> {
+    pub fn put_lead(&self, size: usize, slot: &mut Slot<'_>) -> Option<(&Chunk, u8)> {
+        let [by, ..] = size.to_le_bytes();
         for chunk in &self.lead {
-            slot.put_head(chunk.grown(size))?;
+            slot.put_chunk(chunk, by)?;
         }
-        Some(self.last.grown(size))
+        Some((&self.last, by))
     }
 
     /// Adds the head of values of any size.

@@ -140,50 +140,40 @@ pub struct Slot<'a> {
     memory: PhantomData<&'a mut [u8]>,
 }
 
-/// Sixteen bytes in two registers.
-#[derive(Clone, Copy, Default)]
-#[repr(C)]
-pub struct Pair(pub u64, pub u64);
+/// How many bytes a [`Chunk`] has at most.
+pub const CHUNK: usize = 16;
 
-impl From<[u8; 16]> for Pair {
-    #[inline(always)]
-    fn from(bytes: [u8; 16]) -> Self {
-        let (halves, _) = bytes.as_chunks();
-        let mut halves = halves.iter().map(|half| u64::from_ne_bytes(*half));
-        let mut half = || halves.next().unwrap_or_default();
-        Self(half(), half())
-    }
-}
-
-/// Up to sixteen bytes that stand before values.
+/// Bytes that stand before values, some of which grow with the values.
 ///
-/// Invariant: not more are used.
-#[derive(Clone, Copy)]
-pub struct HeadPiece {
-    piece: Pair,
+/// Invariant: not more than [`CHUNK`] are used.
+#[derive(Clone, Copy, Default)]
+pub struct Chunk {
+    fixed: [u8; CHUNK],
+    /// All ones in the bytes that grow.
+    grows: [u8; CHUNK],
     used: usize,
 }
 
-impl HeadPiece {
-    /// The first `used` bytes of a piece, all if it has not so many.
-    #[inline(always)]
-    pub fn new(piece: Pair, used: usize) -> Self {
-        Self {
-            piece,
-            used: used.min(size_of::<Pair>()),
+impl Chunk {
+    /// The first of these bytes; each with whether it grows.
+    pub fn new(bytes: &[(u8, bool)]) -> Self {
+        let mut chunk = Self::default();
+        let places = chunk.fixed.iter_mut().zip(&mut chunk.grows);
+        for ((fixed, grows), (byte, does_grow)) in places.zip(bytes) {
+            *fixed = *byte;
+            *grows = if *does_grow { !0 } else { 0 };
+            chunk.used += 1;
         }
+        chunk
     }
 
-    /// The same, where some of the bytes have grown: those of `by`, which has ones in them. None of
-    /// them must overflow.
     #[inline(always)]
-    pub fn grown(self, ones: Pair, by: u64) -> Self {
-        let grown = |piece: u64, ones: u64| piece.wrapping_add(ones.wrapping_mul(by));
-        let Pair(first, second) = self.piece;
-        Self {
-            piece: Pair(grown(first, ones.0), grown(second, ones.1)),
-            used: self.used,
+    fn grown(&self, by: u8) -> [u8; CHUNK] {
+        let mut bytes = self.fixed;
+        for (byte, grows) in bytes.iter_mut().zip(&self.grows) {
+            *byte = byte.wrapping_add(grows & by);
         }
+        bytes
     }
 }
 
@@ -269,42 +259,45 @@ impl Slot<'_> {
         self.put_varint_by(Any, length as u64)
     }
 
-    /// Adds a head.
+    /// Adds the bytes of a chunk that has grown by this.
     #[inline(always)]
-    pub fn put_head(&mut self, head: HeadPiece) -> Option<()> {
-        if self.left() < size_of::<Pair>() {
-            return self.put_part(head.piece, head.used);
+    pub fn put_chunk(&mut self, chunk: &Chunk, by: u8) -> Option<()> {
+        if self.left() < CHUNK {
+            return self.put_part(chunk, by);
         }
         // SAFETY: there is room for all of it before the limit, and not more of it is used.
         unsafe {
-            self.at.cast::<Pair>().write_unaligned(head.piece);
-            self.at = self.at.add(head.used);
+            self.at
+                .cast::<[u8; CHUNK]>()
+                .write_unaligned(chunk.grown(by));
+            self.at = self.at.add(chunk.used);
         }
         Some(())
     }
 
     #[cold]
-    fn put_part(&mut self, Pair(first, second): Pair, used: usize) -> Option<()> {
-        let bytes = [first.to_ne_bytes(), second.to_ne_bytes()];
-        self.put_all(bytes.as_flattened().get(..used)?)
+    fn put_part(&mut self, chunk: &Chunk, by: u8) -> Option<()> {
+        self.put_all(chunk.grown(by).get(..chunk.used)?)
     }
 
-    /// Adds a head and a varint of this length, with one look at the limit.
+    /// Adds a chunk and a varint of this length, with one look at the limit.
     #[inline(always)]
     pub fn put_with_varint(
         &mut self,
         cpu: impl Cpu,
-        head: HeadPiece,
+        (chunk, by): (&Chunk, u8),
         value: u64,
         length: usize,
     ) -> Option<()> {
-        if length > 8 || self.left() < size_of::<Pair>() + size_of::<u64>() {
-            return self.put_and_varint(head.piece, head.used, value);
+        if length > 8 || self.left() < CHUNK + size_of::<u64>() {
+            return self.put_and_varint(chunk, by, value);
         }
         // SAFETY: there is room for both before the limit, and not more of them is used.
         unsafe {
-            self.at.cast::<Pair>().write_unaligned(head.piece);
-            let behind = self.at.add(head.used);
+            self.at
+                .cast::<[u8; CHUNK]>()
+                .write_unaligned(chunk.grown(by));
+            let behind = self.at.add(chunk.used);
             behind
                 .cast::<u64>()
                 .write_unaligned(varint_of(cpu, value, length));
@@ -314,38 +307,40 @@ impl Slot<'_> {
     }
 
     #[cold]
-    fn put_and_varint(&mut self, piece: Pair, used: usize, value: u64) -> Option<()> {
-        self.put_part(piece, used)?;
+    fn put_and_varint(&mut self, chunk: &Chunk, by: u8, value: u64) -> Option<()> {
+        self.put_part(chunk, by)?;
         self.put_any_varint(value)
     }
 
-    /// Adds a head and the `length` bytes from `start` on, with one look at the limit.
+    /// Adds a chunk and the `length` bytes from `start` on, with one look at the limit.
     #[inline(always)]
     pub fn put_with_string(
         &mut self,
-        head: HeadPiece,
+        (chunk, by): (&Chunk, u8),
         bytes: &[u8],
         start: usize,
         length: usize,
     ) -> Option<()> {
-        let chunk = bytes.get(start..start.wrapping_add(16));
-        let Some(chunk) = chunk.filter(|_| length <= 16 && self.left() >= 32) else {
+        let string = bytes.get(start..start.wrapping_add(16));
+        let Some(string) = string.filter(|_| length <= 16 && self.left() >= CHUNK + 16) else {
             let string = bytes.get(start..)?.get(..length)?;
-            return self.put_and_string(head.piece, head.used, string);
+            return self.put_and_string(chunk, by, string);
         };
         // SAFETY: there is room for both before the limit, and not more of them is used.
         unsafe {
-            self.at.cast::<Pair>().write_unaligned(head.piece);
-            let behind = self.at.add(head.used);
-            behind.copy_from_nonoverlapping(chunk.as_ptr(), 16);
+            self.at
+                .cast::<[u8; CHUNK]>()
+                .write_unaligned(chunk.grown(by));
+            let behind = self.at.add(chunk.used);
+            behind.copy_from_nonoverlapping(string.as_ptr(), 16);
             self.at = behind.add(length);
         }
         Some(())
     }
 
     #[inline(never)]
-    fn put_and_string(&mut self, piece: Pair, used: usize, string: &[u8]) -> Option<()> {
-        self.put_head(HeadPiece::new(piece, used))?;
+    fn put_and_string(&mut self, chunk: &Chunk, by: u8, string: &[u8]) -> Option<()> {
+        self.put_chunk(chunk, by)?;
         self.put_all(string)
     }
 
