@@ -1,6 +1,6 @@
 //! Writing a file of records.
 //!
-//! Frames go to an [`Outlet`], which collects them, compresses them where the file is compressed, and
+//! Frames go to an `Outlet`, which collects them, compresses them where the file is compressed, and
 //! writes them to the [`Destination`]. Any error is final: it is reported by the call that
 //! met it and by every later one, and the file is never published.
 
