@@ -11,6 +11,7 @@ from typing import Self
 
 from tfrecs import _core
 from tfrecs.errors import Error, SpecError, StateError
+from tfrecs.limits import checked_threads
 from tfrecs.paths import Path, Paths, expand_paths
 
 Records = _core.Records
@@ -173,7 +174,7 @@ class RecordWriter:
         self._pid = os.getpid()  # a fork has a copy of this object, but the file is not its own
         zlib = (window_bits, mem_level, compression_strategy, flush_mode, input_buffer_size)
         as_zlib = any(option is not None for option in (compression_level, *zlib))
-        threads = None if as_zlib else threads_of(num_threads)
+        threads = None if as_zlib else checked_threads(num_threads)
         level = compression_level if level is None else level
         deflate = (level, *zlib)
         codec = compression_type or ""
@@ -274,17 +275,6 @@ class RecordWriter:
             return f"RecordWriter({self.path!r}, never opened)"
         state = "closed" if self.closed else "open"
         return f"RecordWriter({self.path!r}, {self.num_records} records, {state})"
-
-
-def threads_of(num_threads: int | None) -> int:
-    """Return how many threads are meant: None is one for each core that this process may use."""
-    if num_threads is not None and num_threads < 1:
-        raise SpecError(f"num_threads must be at least 1, not {num_threads}")
-    if num_threads is not None:
-        return num_threads
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def count(paths: Paths, compression_type: str = "auto") -> int:

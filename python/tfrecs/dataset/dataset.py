@@ -1,6 +1,5 @@
 """Files → batches, on all cores."""
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
@@ -10,6 +9,7 @@ from tfrecs import _core
 from tfrecs.dataset.parsed import ParsedBatch, parsed_batch, parsed_sequences
 from tfrecs.errors import SpecError
 from tfrecs.features import Features
+from tfrecs.limits import checked_threads
 from tfrecs.parsing import parse_single_example, parse_single_sequence_example
 from tfrecs.parsing.plan import Plan, plan_context, plan_examples, plan_lists
 from tfrecs.paths import Paths, expand_paths
@@ -83,7 +83,7 @@ class Dataset:
         self._plans = _plans(features, context_features, sequence_features)
         self._compression_type = compression_type or ""
         self._verify = bool(verify)
-        self._num_threads = _checked_threads(num_threads)
+        self._num_threads = checked_threads(num_threads)
         self._batch: _BatchSize | None = None
 
     def batch(self, n: int, drop_remainder: bool = False) -> Self:
@@ -208,15 +208,3 @@ def _plans(
     if of_sequences:
         return _Plans(plan_context(context), plan_lists(lists))
     return None if features is None else _Plans(plan_examples(features), None)
-
-
-def _checked_threads(threads: int | None) -> int:
-    if threads is None:
-        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else _cores()
-    if isinstance(threads, bool) or not hasattr(threads, "__index__") or threads < 1:
-        raise SpecError(f"num_threads is a positive integer or None, not {threads!r}")
-    return threads.__index__()
-
-
-def _cores() -> int:
-    return os.cpu_count() or 1

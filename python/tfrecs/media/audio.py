@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from tfrecs import _core
 from tfrecs.errors import Error, SpecError
+from tfrecs.limits import checked_limit, checked_threads
 from tfrecs.media.batches import (
     Contents,
     DecodedBatch,
@@ -17,8 +18,6 @@ from tfrecs.media.batches import (
     batch,
     broken,
     checked_choice,
-    checked_limit,
-    checked_threads,
     decode_many,
     decode_one,
     single,

@@ -1,6 +1,5 @@
 """Decoding one value or many, on several threads, each error with its position."""
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ import numpy.typing as npt
 from tfrecs import _core
 from tfrecs.arrays import BytesArray
 from tfrecs.errors import Error, ParseError, SpecError
+from tfrecs.limits import checked_threads
 
 OnError: TypeAlias = Literal["raise", "skip"]
 Contents: TypeAlias = (
@@ -232,26 +232,10 @@ class _Work(Generic[Value]):
             return None if self._stopped else next(self._places, None)
 
 
-def checked_threads(num_threads: int | None) -> int:
-    """Return how many threads to use; None: one for each processor that this process may use."""
-    if num_threads is None:
-        if hasattr(os, "sched_getaffinity"):
-            return len(os.sched_getaffinity(0))
-        return os.cpu_count() or 1
-    return checked_limit("num_threads", num_threads, "a positive integer or None")
-
-
 def checked_choice(what: str, given: object, choices: Sequence[str]) -> None:
     """Refuse an option that is not among its choices."""
     if given not in choices:
         raise SpecError(f"{what} must be one of {', '.join(map(repr, choices))}, not {given!r}")
-
-
-def checked_limit(what: str, given: Any, wanted: str = "a positive integer") -> int:
-    """Return a number, which is a positive integer."""
-    if isinstance(given, bool) or not isinstance(given, int | np.integer) or given < 1:
-        raise SpecError(f"{what} must be {wanted}, not {given!r}")
-    return int(given)
 
 
 def broken(reason: str) -> ParseError:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from tfrecs import _core
 from tfrecs.arrays import BytesArray
 from tfrecs.errors import SpecError
+from tfrecs.limits import checked_limit, checked_threads
 from tfrecs.media.batches import (
     Contents,
     DecodedBatch,
@@ -18,8 +19,6 @@ from tfrecs.media.batches import (
     Source,
     batch,
     checked_choice,
-    checked_limit,
-    checked_threads,
     decode_many,
     decode_one,
     single,

@@ -291,7 +291,7 @@ pub fn for_each_step<'a, E: From<WireError>>(
     mut visit: impl FnMut(&'a [u8]) -> std::result::Result<(), E>,
 ) -> std::result::Result<(), E> {
     let mut wire = Wire(feature_list);
-    while let Some(feature) = next_bytes(&mut wire, FIRST)? {
+    while let Some(feature) = next_step(&mut wire)? {
         visit(feature)?;
     }
     Ok(())
