@@ -13,8 +13,8 @@ pub mod example;
 pub mod interrupt;
 #[cfg(target_arch = "x86_64")]
 mod lanes;
+pub mod memory;
 pub mod ordered;
-pub mod pages;
 pub mod png;
 pub mod record;
 pub mod scan;

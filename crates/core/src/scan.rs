@@ -9,8 +9,8 @@ use std::path::PathBuf;
 
 use crate::error::{Error, Result};
 use crate::example::Decode;
+use crate::example::decode::{RecordError, for_each_group};
 use crate::example::values::Outlook;
-use crate::interrupt::Pulse;
 use crate::ordered::Ordered;
 use crate::record::{Extent, Hops, Lent, ReadOptions, RecordReader, Records};
 
@@ -132,7 +132,7 @@ impl Part {
             }
         };
         if verify {
-            records.verify()?;
+            records.verify(0..records.len())?;
         }
         Ok(records)
     }
@@ -286,19 +286,18 @@ impl<D: Decode> Worker<D> {
     }
 
     fn push(&mut self, records: &Records, row: &mut usize) -> Result<()> {
-        if self.verify {
-            records.verify()?;
-        }
-        let mut pulse = Pulse::start();
-        for (index, record) in records.iter().enumerate() {
-            if record.len() > PIECE || index.is_multiple_of(1024) {
-                pulse.check()?;
+        let pushed = for_each_group(records.iter(), |group, first| {
+            if self.verify {
+                let verified = records.verify(first..first + group.len());
+                verified.map_err(RecordError::located)?;
             }
-            let pushed = self.decoder.push(record, *row);
-            pushed.map_err(|error| records.locate(index, error))?;
-            *row += 1;
-        }
-        Ok(())
+            self.decoder.push(group, *row + first)
+        });
+        *row += records.len();
+        pushed.map_err(|error| match error.index {
+            Some(index) => records.locate(index, error.error),
+            None => error.error,
+        })
     }
 }
 

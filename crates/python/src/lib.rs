@@ -5,6 +5,7 @@
 //! file.
 
 use pyo3::prelude::*;
+use tfrecs_core::memory::Memory;
 
 mod arrow;
 mod borrowed;
@@ -25,6 +26,10 @@ mod scan;
 mod shared;
 mod tensor;
 mod writer;
+
+/// For the buffers of batches, which are large and come again and again.
+#[global_allocator]
+static MEMORY: Memory = Memory::new();
 
 /// The native part of tfrecs.
 #[pymodule(gil_used = false)]

@@ -3,13 +3,12 @@
 use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, FixedSizeListArray, LargeListArray, NullArray};
-use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
+use arrow_buffer::{BooleanBuffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, DataType, Field};
 
 use super::message::{self, Feature};
 use super::numbers::Misfit;
-use super::short::Short;
-use super::spare::{Spare, emptied};
+use super::places::{Cell, Cells};
 use super::spec::{DType, FeatureSpec, Kind, Layout, elements_of};
 use super::values::{Outlook, Values, as_offset};
 use super::wire::WireError;
@@ -54,23 +53,14 @@ pub struct ColumnBuilder {
     /// Which rows have the feature, where it may be missing.
     present: Vec<bool>,
     trouble: Option<Trouble>,
-    /// None where nobody asked for the column, of which there may be many, or nothing is known.
-    memory: Option<Box<Memory>>,
+    /// What is known of the records beforehand.
+    outlook: Outlook,
     /// The row from which the kind was learned, if it was not given.
     learned_in: Option<usize>,
     place: Place,
     is_fixed: bool,
-    has_begun: bool,
     layout: Layout,
     name: String,
-}
-
-/// What a column that was asked for knows of the memory that it will take.
-#[derive(Default)]
-struct Memory {
-    outlook: Outlook,
-    /// None before the second batch: most decoders make only one.
-    spare: Option<Spare>,
 }
 
 impl ColumnBuilder {
@@ -85,24 +75,16 @@ impl ColumnBuilder {
     pub fn begin(&mut self, outlook: Outlook) {
         self.rows = 0;
         self.trouble = None;
-        let mut spare = Vec::new();
-        if self.has_begun || outlook.rows > 0 {
-            let memory = self.memory.get_or_insert_default();
-            memory.outlook = outlook;
-            if self.has_begun {
-                spare = memory.spare.get_or_insert_default().take();
-            }
-        }
-        self.has_begun = true;
+        self.outlook = outlook;
         if !self.is_fixed {
-            self.row_splits = emptied(spare.pop());
+            self.row_splits.clear();
             self.row_splits.push(0);
             self.row_splits.reserve(outlook.rows);
             self.present.clear();
             self.present.reserve(outlook.rows);
         }
         if let Some(dtype) = self.values.dtype() {
-            self.values = Values::new_in(dtype, spare);
+            self.values = Values::new(dtype);
         }
     }
 
@@ -126,11 +108,10 @@ impl ColumnBuilder {
             row_splits: vec![0],
             present: Vec::new(),
             trouble: None,
-            memory: None,
+            outlook: Outlook::default(),
             learned_in: None,
             place,
             is_fixed: matches!(layout, Layout::Fixed { .. }),
-            has_begun: false,
             layout,
             name,
         }
@@ -170,19 +151,47 @@ impl ColumnBuilder {
         }
     }
 
-    /// Takes the feature of row `row` if it is a short one without anything unusual; false if it has to
-    /// go the long way. The first row always has: it makes room for the others.
+    /// Writes the rows from `row` on, which is the next one.
+    ///
+    /// # Errors
+    /// What is wrong with the bytes, or does not fit the column.
+    pub fn set_rows(&mut self, mut row: usize, mut cells: Cells<'_>) -> Result<()> {
+        loop {
+            let short = self.take_short(cells.iter());
+            row += short;
+            cells = cells.skip(short);
+            let Some(cell) = cells.iter().next() else {
+                return Ok(());
+            };
+            if let Some(cell) = cell {
+                self.set(row, cell.value())?;
+            }
+            self.fill_row(row)?;
+            row += 1;
+            cells = cells.skip(1);
+        }
+    }
+
+    /// Takes the features of the next rows as long as they are short ones without anything unusual; of how
+    /// many.
     #[inline]
-    pub fn set_short(&mut self, row: usize, feature: &Short<'_>) -> bool {
-        if row == 0 || self.rows != row || self.trouble.is_some() || self.each == 0 {
-            return false;
+    pub fn take_short<'a>(&mut self, features: impl Iterator<Item = Option<Cell<'a>>>) -> usize {
+        if self.trouble.is_some() || self.each == 0 {
+            return 0;
         }
-        let any = self.each == 1 && !self.is_fixed;
-        let done = self.values.push_short(feature, self.each, any);
-        if done {
-            self.end_row(true);
-        }
-        done
+        let rows = if self.is_fixed {
+            self.values.take_short(features, Some(self.each), |_| {})
+        } else {
+            let (each, splits, present) = (self.each, &mut self.row_splits, &mut self.present);
+            // A ragged row has any number of elements of one value; of more, the long way counts them.
+            let count = (each != 1).then_some(each);
+            self.values.take_short(features, count, |values| {
+                splits.push(as_offset(values / each));
+                present.push(true);
+            })
+        };
+        self.rows += rows;
+        rows
     }
 
     #[inline]
@@ -234,10 +243,8 @@ impl ColumnBuilder {
             self.values.truncate(start);
             return Ok(());
         }
-        if self.rows == 0
-            && let Some(memory) = &self.memory
-        {
-            self.values.reserve_likewise(memory.outlook);
+        if self.rows == 0 {
+            self.values.reserve_likewise(self.outlook);
         }
         self.end_row(true);
         Ok(())
@@ -366,7 +373,6 @@ impl ColumnBuilder {
         let (item, values) = values.into_array()?;
         match &self.layout {
             Layout::Fixed { shape, .. } => {
-                lend(&mut self.memory, &values, None);
                 let (field, array) = fixed_size_lists(item, values, shape, rows, None)?;
                 Ok((field.with_name(&self.name), array))
             }
@@ -374,7 +380,6 @@ impl ColumnBuilder {
                 let elements = self.row_splits.last().copied().unwrap_or(0);
                 let elements = usize::try_from(elements).unwrap_or(0);
                 let splits = ScalarBuffer::from(std::mem::take(&mut self.row_splits));
-                lend(&mut self.memory, &values, Some(splits.inner().clone()));
                 let (item, values) = fixed_size_lists(item, values, shape, elements, None)?;
                 let (item, splits) = (Arc::new(item), OffsetBuffer::new(splits));
                 let nulls = nulls_of(&self.present);
@@ -383,12 +388,6 @@ impl ColumnBuilder {
                 Ok((field, Arc::new(lists)))
             }
         }
-    }
-}
-
-fn lend(memory: &mut Option<Box<Memory>>, values: &ArrayRef, splits: Option<Buffer>) {
-    if let Some(spare) = memory.as_mut().and_then(|memory| memory.spare.as_mut()) {
-        spare.lend(values, splits);
     }
 }
 

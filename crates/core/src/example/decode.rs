@@ -20,12 +20,32 @@ pub struct RecordError {
     pub error: Error,
 }
 
+impl RecordError {
+    /// The same, with `count` more records before.
+    fn behind(mut self, count: usize) -> Self {
+        self.index = self.index.map(|index| index + count);
+        self
+    }
+
+    /// What says itself where it was found, or was not found in a record.
+    #[must_use]
+    pub fn located(error: Error) -> Self {
+        Self { index: None, error }
+    }
+
+    /// What is wrong with the record at place `index`.
+    #[must_use]
+    pub fn at(index: usize, error: Error) -> Self {
+        Self {
+            index: Some(index),
+            error,
+        }
+    }
+}
+
 impl From<ArrowError> for RecordError {
     fn from(error: ArrowError) -> Self {
-        Self {
-            index: None,
-            error: Error::spec(error.to_string()),
-        }
+        Self::located(Error::spec(error.to_string()))
     }
 }
 
@@ -60,7 +80,7 @@ fn decode_all<'a, D: Decode>(
     mut decoder: D,
 ) -> Result<D::Batch, RecordError> {
     decoder.begin(Outlook::of(records.clone()));
-    for_each_row(records, |record, row| decoder.push(record, row))?;
+    for_each_group(records, |rows, first| decoder.push(rows, first))?;
     Ok(decoder.finish()?)
 }
 
@@ -73,11 +93,11 @@ pub trait Decode {
     /// Begins a batch.
     fn begin(&mut self, size: Outlook);
 
-    /// Takes the next record, which is number `row` of the batch.
+    /// Takes the next records, the first of which is number `row` of the batch.
     ///
     /// # Errors
-    /// Those of [`decode`]. The batch is lost.
-    fn push(&mut self, record: &[u8], row: usize) -> Result<()>;
+    /// Those of [`decode`], with the place among these records. The batch is lost.
+    fn push(&mut self, records: &[&[u8]], row: usize) -> Result<(), RecordError>;
 
     /// Ends the batch.
     ///
@@ -104,9 +124,8 @@ impl Decode for ExampleDecoder {
         self.0.begin(size);
     }
 
-    #[inline]
-    fn push(&mut self, record: &[u8], row: usize) -> Result<()> {
-        self.0.decode_row(record, row)
+    fn push(&mut self, records: &[&[u8]], row: usize) -> Result<(), RecordError> {
+        self.0.decode_rows(records, row)
     }
 
     fn finish(&mut self) -> Result<RecordBatch, ArrowError> {
@@ -140,10 +159,13 @@ impl Decode for SequenceDecoder {
         self.lists.begin(size);
     }
 
-    #[inline]
-    fn push(&mut self, record: &[u8], row: usize) -> Result<()> {
-        self.context.decode_row(record, row)?;
-        self.lists.decode_row(record, row)
+    fn push(&mut self, records: &[&[u8]], row: usize) -> Result<(), RecordError> {
+        let context = self.context.decode_rows(records, row);
+        // What is wrong with the lists of an earlier record comes first.
+        let failed = context.as_ref().err().and_then(|error| error.index);
+        let sound = records.get(..failed.unwrap_or(records.len()));
+        self.lists.decode_rows(sound.unwrap_or_default(), row)?;
+        context
     }
 
     fn finish(&mut self) -> Result<Self::Batch, ArrowError> {
@@ -167,20 +189,52 @@ pub fn for_each_row<'a>(
     records: impl Iterator<Item = &'a [u8]>,
     mut decode_row: impl FnMut(&'a [u8], usize) -> Result<()>,
 ) -> Result<(), RecordError> {
+    for_each_group(records, |group, first| {
+        for (place, record) in group.iter().enumerate() {
+            let decoded = decode_row(record, first + place);
+            decoded.map_err(|error| RecordError::at(place, error))?;
+        }
+        Ok(())
+    })
+}
+
+/// The most records in a group, and after how many bytes it ends: so few that they are still in the
+/// processor's cache when they are read a second time.
+const GROUP: usize = 512;
+const GROUP_BYTES: usize = 128 << 10;
+
+/// Calls `decode_rows` with some records at a time and the place of the first, and looks after signals now and
+/// then.
+///
+/// # Errors
+/// Those of `decode_rows`, with the place among all records; a signal that says to stop.
+pub fn for_each_group<'a>(
+    mut records: impl Iterator<Item = &'a [u8]>,
+    mut decode_rows: impl FnMut(&[&'a [u8]], usize) -> Result<(), RecordError>,
+) -> Result<(), RecordError> {
     let (mut pulse, mut unasked) = (Pulse::start(), 0);
-    for (index, record) in records.enumerate() {
-        unasked += record.len() + 1;
+    let (mut group, mut first) = (Vec::new(), 0);
+    loop {
+        let mut bytes = 0;
+        group.clear();
+        while group.len() < GROUP
+            && bytes < GROUP_BYTES
+            && let Some(record) = records.next()
+        {
+            bytes += record.len() + 1;
+            group.push(record);
+        }
+        if group.is_empty() {
+            return Ok(());
+        }
+        unasked += bytes;
         if unasked > PULSE_BYTES {
             unasked = 0;
-            pulse.check().map_err(|error| RecordError {
-                index: None,
-                error: error.into(),
-            })?;
+            pulse
+                .check()
+                .map_err(|signal| RecordError::located(signal.into()))?;
         }
-        decode_row(record, index).map_err(|error| RecordError {
-            index: Some(index),
-            error,
-        })?;
+        decode_rows(&group, first).map_err(|error| error.behind(first))?;
+        first += group.len();
     }
-    Ok(())
 }

@@ -1,9 +1,10 @@
 //! The columns of a map while they are filled, record by record.
 //!
-//! An entry goes one of two ways. The short one is for entries that have the same name as the one at their
-//! place in the last record, and hold a short feature without anything unusual: most of most files.
-//! It gives up, before anything is changed, on whatever is otherwise; then the long way decides
-//! what it is, and what is wrong with it.
+//! Records go one of two ways. The short one takes some records at a time: it notes first where the values
+//! of each column lie in them, and then fills one column after the other. Records with anything unusual
+//! about them, and all records of such a group if anything is wrong with a value, go the long way, one by
+//! one, which decides what they mean and what is wrong with them. The short way leaves nothing behind that
+//! the long one would not.
 
 use std::sync::Arc;
 
@@ -11,13 +12,17 @@ use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{ArrowError, Field, Schema};
 
 use super::column::{ColumnBuilder, Place};
+use super::decode::RecordError;
 use super::directory::Directory;
 use super::message::{self, Entry};
-use super::short::Short;
+use super::places::{Cells, Places};
 use super::steps::StepsBuilder;
 use super::values::Outlook;
 use super::wire::Wire;
 use crate::error::{Error, Result};
+
+#[cfg(test)]
+mod tests;
 
 /// What is filled from the entries of a map in each record: a column of features, or of feature lists.
 pub trait Column: Sized {
@@ -35,8 +40,10 @@ pub trait Column: Sized {
     fn has_row(&self, row: usize) -> bool;
     /// Takes the message of row `row`; of several, the last one counts.
     fn set(&mut self, row: usize, value: &[u8]) -> Result<()>;
-    /// Takes a short feature; false if it has to go the long way.
-    fn set_short(&mut self, row: usize, feature: &Short<'_>) -> bool;
+    /// Writes the rows from `row` on.
+    fn set_rows(&mut self, row: usize, cells: Cells<'_>) -> Result<()>;
+    /// Takes rows back: there are only the first `rows` again.
+    fn truncate(&mut self, rows: usize);
     /// Writes row `row`, if its record has not.
     fn fill_row(&mut self, row: usize) -> Result<()>;
     /// Ends the batch, which has so many rows.
@@ -67,9 +74,12 @@ impl Column for ColumnBuilder {
         self.set(row, value)
     }
 
-    #[inline]
-    fn set_short(&mut self, row: usize, feature: &Short<'_>) -> bool {
-        self.set_short(row, feature)
+    fn set_rows(&mut self, row: usize, cells: Cells<'_>) -> Result<()> {
+        self.set_rows(row, cells)
+    }
+
+    fn truncate(&mut self, rows: usize) {
+        self.truncate(rows);
     }
 
     fn fill_row(&mut self, row: usize) -> Result<()> {
@@ -104,8 +114,12 @@ impl Column for StepsBuilder {
         self.set(row, value)
     }
 
-    fn set_short(&mut self, _row: usize, _feature: &Short<'_>) -> bool {
-        false
+    fn set_rows(&mut self, row: usize, cells: Cells<'_>) -> Result<()> {
+        self.set_rows(row, cells)
+    }
+
+    fn truncate(&mut self, rows: usize) {
+        self.truncate(rows);
     }
 
     fn fill_row(&mut self, row: usize) -> Result<()> {
@@ -120,7 +134,8 @@ impl Column for StepsBuilder {
 /// What was seen of a record so far.
 #[derive(Default)]
 struct Seen {
-    entries: usize,
+    /// Where in the order the next name is expected.
+    place: usize,
     /// How many columns have a row of it.
     rows: isize,
 }
@@ -129,6 +144,7 @@ struct Seen {
 pub struct Decoder<C> {
     columns: Vec<C>,
     directory: Directory,
+    places: Places,
     /// Whether names that turn up get a column.
     is_inferring: bool,
     size: Outlook,
@@ -153,6 +169,18 @@ impl Limit {
     }
 }
 
+/// Fewer records at a time cost more than they save.
+const WORTHWHILE: usize = 4;
+
+/// The most records that go the long way without being looked at.
+const MOST_DISTRUST: usize = 32;
+
+/// Where in a record a part of it begins.
+#[inline]
+fn offset_in(record: &[u8], part: &[u8]) -> usize {
+    part.as_ptr().addr() - record.as_ptr().addr()
+}
+
 /// Sets row `row` of the column that the entry belongs to.
 #[inline]
 fn set_entry(column: &mut impl Column, row: usize, entry: &Entry<'_>) -> Result<()> {
@@ -168,13 +196,14 @@ impl<C: Column> Decoder<C> {
         let mut decoder = Self {
             columns: Vec::new(),
             directory: Directory::default(),
+            places: Places::default(),
             is_inferring: columns.is_none(),
             size: Outlook::default(),
         };
         for (name, column) in columns.into_iter().flatten() {
             decoder
                 .directory
-                .add(name.as_bytes(), decoder.columns.len());
+                .add(name.as_bytes(), Some(decoder.columns.len()));
             decoder.columns.push(column);
         }
         decoder
@@ -192,14 +221,110 @@ impl<C: Column> Decoder<C> {
         }
     }
 
-    /// Takes the entries of `record`, which is number `row` of the batch.
+    /// Takes the entries of `records`, which are the rows of the batch from `row` on.
     ///
     /// # Errors
-    /// What is wrong with the bytes, or does not fit a column.
-    #[inline]
-    pub fn decode_row(&mut self, record: &[u8], row: usize) -> Result<()> {
+    /// What is wrong with the bytes, or does not fit a column, and in which of the records.
+    pub fn decode_rows(&mut self, records: &[&[u8]], row: usize) -> Result<(), RecordError> {
+        let (mut done, mut distrust) = (0, 1);
+        while let Some(rest) = records.get(done..)
+            && !rest.is_empty()
+        {
+            // The first row goes the long way: it makes room for the others.
+            let is_first = row + done == 0;
+            let short = if is_first { 0 } else { self.gather(rest) };
+            let group = rest.get(..short).unwrap_or_default();
+            let long = if self.set_columns(group, row + done).is_ok() {
+                done += short;
+                // Behind the group is an unusual record; if that was a small one, more of them will come.
+                distrust = match short {
+                    0..WORTHWHILE if !is_first => MOST_DISTRUST.min(2 * distrust),
+                    _ => 1,
+                };
+                distrust
+            } else {
+                for column in &mut self.columns {
+                    column.truncate(row + done);
+                }
+                short
+            };
+            for record in records.iter().skip(done).take(long) {
+                let decoded = self.decode_row(record, row + done);
+                decoded.map_err(|error| RecordError::at(done, error))?;
+                done += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes where the values of the first of these records lie; of how many, before there is an unusual
+    /// one, or no more room.
+    fn gather(&mut self, records: &[&[u8]]) -> usize {
+        let rows = Places::room(self.columns.len()).min(records.len());
+        if rows < WORTHWHILE {
+            return 0;
+        }
+        self.places.clear(self.columns.len());
+        let mut usual = 0;
+        for record in records.iter().take(rows) {
+            if self.note(record, usual).is_none() {
+                break;
+            }
+            usual += 1;
+        }
+        usual
+    }
+
+    /// Notes where the values of a record lie; none if it is unusual.
+    fn note(&mut self, record: &[u8], row: usize) -> Option<()> {
+        let mut rest = message::only_map(record, C::MAP).filter(|_| Places::can_be_in(record))?;
+        let mut place = 0;
+        while !rest.is_empty() {
+            let at = offset_in(record, rest);
+            if let Some(expected) = self.directory.expected(place)
+                && let Some((start, end)) = expected.value_in(rest)
+            {
+                if let Some(column) = expected.column() {
+                    self.places.note(column, row, at + start, end - start)?;
+                }
+                rest = rest.get(end..)?;
+                place += 1;
+                continue;
+            }
+            let mut wire = Wire(rest);
+            let entry = message::next_entry(&mut wire).ok()??;
+            let found = self.directory.find(place, entry.key)?;
+            if let Some(column) = found.column {
+                let value = entry.value.only()?;
+                // What has no bytes may lie anywhere.
+                let start = if value.is_empty() {
+                    at
+                } else {
+                    offset_in(record, value)
+                };
+                self.places.note(column, row, start, value.len())?;
+            }
+            (rest, place) = (wire.0, found.next);
+        }
+        Some(())
+    }
+
+    /// Fills every column from the records whose places are noted.
+    fn set_columns(&mut self, records: &[&[u8]], row: usize) -> Result<()> {
+        for (index, column) in self.columns.iter_mut().enumerate() {
+            column.set_rows(row, self.places.of(index, records))?;
+        }
+        Ok(())
+    }
+
+    fn decode_row(&mut self, record: &[u8], row: usize) -> Result<()> {
         let mut seen = Seen::default();
-        message::for_each_map(record, C::MAP, |map| self.decode_map(map, row, &mut seen))?;
+        message::for_each_map(record, C::MAP, |mut map| {
+            while let Some(entry) = message::next_entry(&mut map)? {
+                self.set(&entry, row, &mut seen)?;
+            }
+            Ok::<(), Error>(())
+        })?;
         if seen.rows.unsigned_abs() == self.columns.len() {
             return Ok(());
         }
@@ -208,50 +333,20 @@ impl<C: Column> Decoder<C> {
             .try_for_each(|column| column.fill_row(row))
     }
 
-    fn decode_map(&mut self, mut map: Wire<'_>, row: usize, seen: &mut Seen) -> Result<()> {
-        loop {
-            if !self.take_short(&mut map, row, seen) {
-                let Some(entry) = message::next_entry(&mut map)? else {
-                    return Ok(());
-                };
-                self.set(&entry, row, seen)?;
-            }
-            seen.entries += 1;
-        }
-    }
-
-    /// Takes an entry off the map, the short way; false, and nothing has changed, if it has to go the
-    /// long one.
-    #[inline]
-    fn take_short(&mut self, map: &mut Wire<'_>, row: usize, seen: &mut Seen) -> bool {
-        let Some(again) = self.directory.same_again(seen.entries, *map) else {
-            return false;
-        };
-        let Some(rest) = again.behind.get(again.left..) else {
-            return false;
-        };
-        let Some(feature) = Short::parse(again.behind, again.left) else {
-            return false;
-        };
-        if let Some(column) = again.column.and_then(|index| self.columns.get_mut(index)) {
-            if !column.set_short(row, &feature) {
-                return false;
-            }
-            seen.rows += 1;
-        }
-        map.0 = rest;
-        true
-    }
-
     fn set(&mut self, entry: &Entry<'_>, row: usize, seen: &mut Seen) -> Result<()> {
-        let Some(index) = self.directory.find(seen.entries, entry.key) else {
+        let Some(found) = self.directory.find(seen.place, entry.key) else {
             if self.is_inferring {
-                let has_row = self.add_column(entry, seen.entries, row)?;
+                let has_row = self.add_column(entry, row)?;
                 seen.rows += isize::from(has_row);
+            } else {
+                self.directory.add_unasked(entry.key);
             }
+            let found = self.directory.find(seen.place, entry.key);
+            seen.place = found.map_or(seen.place, |found| found.next);
             return Ok(());
         };
-        if let Some(column) = self.columns.get_mut(index) {
+        seen.place = found.next;
+        if let Some(column) = found.column.and_then(|index| self.columns.get_mut(index)) {
             seen.rows -= isize::from(column.has_row(row));
             set_entry(column, row, entry)?;
             seen.rows += isize::from(column.has_row(row));
@@ -261,7 +356,7 @@ impl<C: Column> Decoder<C> {
 
     /// Adds a column for a name that was not seen before; true if it has this row.
     #[cold]
-    fn add_column(&mut self, entry: &Entry<'_>, position: usize, row: usize) -> Result<bool> {
+    fn add_column(&mut self, entry: &Entry<'_>, row: usize) -> Result<bool> {
         let index = self.columns.len();
         let cells = (index + 1).saturating_mul(self.size.rows);
         let limit = Limit::of(self.size.bytes, C::OVERHEAD);
@@ -277,8 +372,7 @@ impl<C: Column> Decoder<C> {
         set_entry(&mut column, row, entry)?;
         let has_row = column.has_row(row);
         self.columns.push(column);
-        self.directory.add(entry.key, index);
-        self.directory.look_up(position, entry.key);
+        self.directory.add(entry.key, Some(index));
         Ok(has_row)
     }
 

@@ -1,173 +1,212 @@
 //! Which column a feature's name belongs to.
 //!
-//! Real files repeat themselves: record after record has the same names in the same order. So what
-//! stood at each position of the last record is remembered as the very bytes that led in its name,
-//! and compared with those of the next record sixteen at a time; a name is looked up only where they
-//! differ.
+//! Real files repeat themselves: their records have the same names in the same order. So the order is
+//! remembered, and of each name the very bytes that lead to its value, which are compared with those of
+//! the record sixteen at a time; a name is looked up only where they differ. A record that lacks a name
+//! differs in one place and is as expected again behind it.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
-use super::wire::Wire;
+/// So many names that nobody asked for are remembered.
+const MAX_UNASKED: usize = 1 << 12;
 
-/// Positions beyond this are looked up by name every time.
-const MAX_POSITIONS: usize = 1 << 16;
+/// What comes behind so many is looked up by name every time.
+const MAX_PLACES: usize = 1 << 12;
 
-/// Which column a name belongs to.
+/// The names, and in which order they come.
 #[derive(Default)]
 pub struct Directory {
-    by_name: HashMap<Vec<u8>, usize>,
-    /// What stood at each position of the last record.
-    positions: Vec<Known>,
+    by_name: HashMap<Arc<[u8]>, Name>,
+    order: Vec<Expected>,
+    unasked: usize,
+    surprises: Surprises,
 }
 
-/// A name at a position, and its column (none: not asked for).
-struct Known {
-    lead: Lead,
-    column: Option<usize>,
-    /// The name, if it does not fit the lead.
-    long: Option<Box<[u8]>>,
+struct Name {
+    /// [`NONE`]: not asked for.
+    column: u32,
+    /// Where it comes in the order; [`NONE`]: not yet.
+    place: u32,
 }
 
-impl Known {
-    fn new(key: &[u8], column: Option<usize>) -> Self {
-        let lead = Lead::of(key);
-        let is_long = lead.len == 0;
-        Self {
-            lead,
-            column,
-            long: is_long.then(|| key.into()),
-        }
-    }
+const NONE: u32 = u32::MAX;
 
-    fn is(&self, key: &[u8]) -> bool {
-        self.long.as_deref().unwrap_or(self.lead.name()) == key
-    }
+/// A number, if it is one.
+#[inline]
+fn known(number: u32) -> Option<usize> {
+    (number != NONE).then_some(number as usize)
+}
+
+/// A number of which there are not so many.
+fn short(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(NONE)
+}
+
+/// A name that was found.
+#[derive(Clone, Copy)]
+pub struct Found {
+    /// Its column (none: not asked for).
+    pub column: Option<usize>,
+    /// The place in the order of what comes behind it.
+    pub next: usize,
 }
 
 impl Directory {
     /// Adds a name that was not there.
-    pub fn add(&mut self, key: &[u8], column: usize) {
-        self.by_name.insert(key.to_vec(), column);
+    pub fn add(&mut self, key: &[u8], column: Option<usize>) {
+        let column = column.map_or(NONE, short);
+        let place = NONE;
+        self.by_name.insert(key.into(), Name { column, place });
     }
 
-    /// The column of the name `key` at `position`.
-    #[inline]
-    pub fn find(&mut self, position: usize, key: &[u8]) -> Option<usize> {
-        match self.positions.get(position) {
-            Some(known) if known.is(key) => known.column,
-            _ => self.look_up(position, key),
+    /// Adds a name that nobody asked for, if there are not too many.
+    pub fn add_unasked(&mut self, key: &[u8]) {
+        if self.unasked < MAX_UNASKED {
+            self.unasked += 1;
+            self.add(key, None);
         }
     }
 
-    /// As [`Self::find`], but forgetting what stood there before.
-    pub fn look_up(&mut self, position: usize, key: &[u8]) -> Option<usize> {
-        let column = self.by_name.get(key).copied();
-        let known = Known::new(key, column);
-        if let Some(place) = self.positions.get_mut(position) {
-            *place = known;
-        } else if position == self.positions.len() && position < MAX_POSITIONS {
-            self.positions.push(known);
-        }
-        column
+    /// The name that is expected at a place in the order.
+    #[inline]
+    pub fn expected(&self, place: usize) -> Option<&Expected> {
+        self.order.get(place)
     }
 
-    /// If `map` goes on with a short entry of the same name as that at `position` of the last record:
-    /// the column, and what follows the name.
-    #[inline]
-    pub fn same_again<'a>(&self, position: usize, map: Wire<'a>) -> Option<Again<'a>> {
-        let known = self.positions.get(position)?;
-        let &[0x0a, entry_len @ 0..0x80, ref entry @ ..] = map.0 else {
-            return None;
-        };
-        let behind = known.lead.strip_from(entry)?;
-        Some(Again {
-            column: known.column,
-            behind,
-            left: usize::from(entry_len).checked_sub(known.lead.len)?,
+    /// Finds the name `key`, which comes where another one was expected, or for the first time.
+    pub fn find(&mut self, place: usize, key: &[u8]) -> Option<Found> {
+        if let Some(expected) = self.order.get(place)
+            && *expected.name == *key
+        {
+            return Some(Found {
+                column: expected.column(),
+                next: place + 1,
+            });
+        }
+        self.look_up(place, key)
+    }
+
+    fn look_up(&mut self, place: usize, key: &[u8]) -> Option<Found> {
+        if self.surprises.are_too_many() {
+            self.order.clear();
+            self.by_name.values_mut().for_each(|name| name.place = NONE);
+        }
+        let name = self.by_name.get_mut(key)?;
+        let (column, mut found) = (name.column, known(name.place));
+        let is_last = (self.order.len()..MAX_PLACES).contains(&place);
+        if found.is_none() && is_last {
+            found = Some(self.order.len());
+            name.place = short(self.order.len());
+            let (name, _) = self.by_name.get_key_value(key)?;
+            self.order.push(Expected::new(name, column));
+        }
+        Some(Found {
+            column: known(column),
+            // Behind what is not in the order comes what was expected.
+            next: found.map_or(place, |place| place + 1),
         })
     }
 }
 
-/// An entry with the same name as the last record's.
-pub struct Again<'a> {
-    /// The name's column (none: not asked for).
-    pub column: Option<usize>,
-    /// What follows the tag of the value, to the end of the map: the value's length comes first.
-    pub behind: &'a [u8],
-    /// How many bytes of that belong to the entry.
-    pub left: usize,
+/// How often a name was not where it was expected. After many times a new order is learned; with
+/// records that have none, this gets ever rarer.
+struct Surprises {
+    left: usize,
+    patience: usize,
 }
 
-/// What leads to the value of a short entry: the tag, length and bytes of the name, and the value's tag.
-struct Lead {
-    /// With zeros behind them.
-    bytes: [u8; LONGEST],
-    /// How many bytes; 0: too many.
-    len: usize,
+impl std::default::Default for Surprises {
+    fn default() -> Self {
+        Self {
+            left: 1 << 8,
+            patience: 1 << 8,
+        }
+    }
+}
+
+impl Surprises {
+    fn are_too_many(&mut self) -> bool {
+        self.left = self.left.saturating_sub(1);
+        let are_too_many = self.left == 0;
+        if are_too_many {
+            self.patience = self.patience.saturating_mul(4);
+            self.left = self.patience;
+        }
+        are_too_many
+    }
+}
+
+/// A name at its place, with the bytes that lead to the value of a short entry: the tag and length of the
+/// entry, the tag, length and bytes of the name, and the value's tag.
+pub struct Expected {
+    /// The first of them; the entry's length is left open.
+    first: u128,
+    /// The bits of `first` that must be the same.
+    mask: u128,
+    /// The last of them, if there are more.
+    last: u128,
+    /// How many there are; none if they are too many to be compared in this way.
+    len: u32,
+    /// [`NONE`]: not asked for.
+    column: u32,
+    name: Arc<[u8]>,
 }
 
 const WORD: usize = size_of::<u128>();
-const LONGEST: usize = 2 * WORD;
 
-#[allow(
-    clippy::indexing_slicing,
-    reason = "done by the compiler, which would notice"
-)]
-/// For each length the bits of two words that belong to as many bytes.
-const MASKS: [[u128; 2]; LONGEST + 1] = {
-    let mut masks = [[0; 2]; LONGEST + 1];
-    let mut len = 1;
-    while len <= LONGEST {
-        masks[len] = masks[len - 1];
-        let (word, byte) = ((len - 1) / WORD, (len - 1) % WORD);
-        masks[len][word] |= 0xff << (8 * byte);
-        len += 1;
-    }
-    masks
-};
-
-impl Lead {
-    fn of(key: &[u8]) -> Self {
-        let mut bytes = [0; LONGEST];
-        let mut len = key.len() + 3;
-        if let [tag, key_len, rest @ ..] = &mut bytes
-            && let Some(behind) = rest.get_mut(..=key.len())
-            && let Some((value_tag, name)) = behind.split_last_mut()
-        {
-            name.copy_from_slice(key);
-            [*key_len, ..] = key.len().to_le_bytes();
-            (*tag, *value_tag) = (0x0a, 0x12);
-        } else {
-            len = 0;
+impl Expected {
+    fn new(name: &Arc<[u8]>, column: u32) -> Self {
+        let [name_len, ..] = name.len().to_le_bytes();
+        let lead = [&[0x0a, 0, 0x0a, name_len], &**name, &[0x12]].concat();
+        let word = |bytes: &[u8]| {
+            let mut word = [0; WORD];
+            word.iter_mut()
+                .zip(bytes)
+                .for_each(|(to, from)| *to = *from);
+            u128::from_le_bytes(word)
+        };
+        let masked: Vec<u8> = (0..lead.len())
+            .map(|at| if at == 1 { 0 } else { 0xff })
+            .collect();
+        Self {
+            first: word(&lead),
+            mask: word(&masked),
+            last: lead.last_chunk::<WORD>().map_or(0, |last| word(last)),
+            len: if lead.len() > 2 * WORD {
+                0
+            } else {
+                short(lead.len())
+            },
+            column,
+            name: Arc::clone(name),
         }
-        Self { bytes, len }
     }
 
-    fn name(&self) -> &[u8] {
-        self.bytes
-            .get(2..self.len.saturating_sub(1))
-            .unwrap_or_default()
-    }
-
-    /// What follows these bytes, if `entry` begins with them, and does not end soon behind.
+    /// The column (none: not asked for).
     #[inline]
-    fn strip_from<'a>(&self, entry: &'a [u8]) -> Option<&'a [u8]> {
-        let [low, high] = words_of(entry.first_chunk()?);
-        let [own_low, own_high] = words_of(&self.bytes);
-        let [of_low, of_high] = MASKS.get(self.len)?;
-        let differ = ((low ^ own_low) & of_low) | ((high ^ own_high) & of_high);
-        if differ != 0 || self.len == 0 {
+    pub fn column(&self) -> Option<usize> {
+        known(self.column)
+    }
+
+    /// If `map` begins with a short entry of this name, and nothing but its value behind: where in the map
+    /// the value begins, and where it ends with the entry.
+    #[inline]
+    pub fn value_in(&self, map: &[u8]) -> Option<(usize, usize)> {
+        let first = map.first_chunk::<WORD>()?;
+        let [_, entry_len, ..] = *first;
+        if (u128::from_le_bytes(*first) ^ self.first) & self.mask != 0 || entry_len >= 0x80 {
             return None;
         }
-        entry.get(self.len..)
-    }
-}
-
-#[inline]
-fn words_of(bytes: &[u8; LONGEST]) -> [u128; 2] {
-    let (words, _) = bytes.as_chunks::<WORD>();
-    match words {
-        &[low, high] => [u128::from_le_bytes(low), u128::from_le_bytes(high)],
-        _ => [0; 2],
+        let len = self.len as usize;
+        if len > WORD {
+            let last = map.get(..len)?.last_chunk::<WORD>()?;
+            if u128::from_le_bytes(*last) != self.last {
+                return None;
+            }
+        }
+        let value_len = usize::from(*map.get(len)?);
+        let (start, end) = (len + 1, usize::from(entry_len) + 2);
+        (start + value_len == end && len > 0).then_some((start, end))
     }
 }

@@ -150,6 +150,16 @@ impl<'a> Merged<'a> {
         }
     }
 
+    /// The message's bytes, if they are in one piece.
+    #[must_use]
+    #[inline]
+    pub fn only(&self) -> Option<&'a [u8]> {
+        match self.bytes {
+            Cow::Borrowed(bytes) => Some(bytes),
+            Cow::Owned(_) => None,
+        }
+    }
+
     /// The message's bytes.
     ///
     /// # Errors
@@ -232,6 +242,16 @@ pub fn for_each_map<'a, E: From<WireError>>(
         visit(Wire(map))?;
     }
     Ok(())
+}
+
+/// The map in field `field` of `record`, if it is in one piece.
+#[must_use]
+#[inline]
+pub fn only_map(record: &[u8], field: u32) -> Option<&[u8]> {
+    let mut message = Wire(record);
+    let map = next_bytes(&mut message, field).ok()??;
+    let more = next_bytes(&mut message, field).ok()?;
+    more.is_none().then_some(map)
 }
 
 /// Takes the next entry off a map.

@@ -9,7 +9,7 @@ use arrow_schema::{ArrowError, Field};
 
 use super::column::{ColumnBuilder, Place, nulls_of};
 use super::message;
-use super::short::Short;
+use super::places::{Cell, Cells};
 use super::spec::ListSpec;
 use super::values::{Outlook, as_offset};
 use super::wire::Wire;
@@ -80,7 +80,7 @@ impl StepsBuilder {
     /// # Errors
     /// What is wrong with the bytes.
     pub fn set(&mut self, row: usize, feature_list: &[u8]) -> Result<()> {
-        self.take_back(row);
+        self.truncate(row);
         let first = self.steps.rows();
         self.take_steps(feature_list, first)
             .map_err(|error| error.at_feature(self.steps.name()))?;
@@ -111,16 +111,16 @@ impl StepsBuilder {
     /// Takes a step off the list, if it is short and plain; false, and nothing has changed, if not.
     #[inline]
     fn take_short(&mut self, list: &mut Wire<'_>) -> bool {
-        let Some((0x0a, behind)) = list.0.split_first() else {
+        // The first step goes the long way, which makes room for the others.
+        let &[0x0a, len @ 0..0x80, ref bytes @ ..] = list.0 else {
             return false;
         };
-        let Some(step) = Short::begin(behind) else {
+        let len = usize::from(len);
+        let Some(rest) = bytes.get(len..) else {
             return false;
         };
-        let Some(rest) = behind.get(step.total()..) else {
-            return false;
-        };
-        let done = self.steps.set_short(self.steps.rows(), &step);
+        let step = std::iter::once(Some(Cell { len, bytes }));
+        let done = self.steps.rows() > 0 && self.steps.take_short(step) == 1;
         if done {
             list.0 = rest;
         }
@@ -145,12 +145,26 @@ impl StepsBuilder {
         self.present.push(present);
     }
 
-    /// Takes back what an earlier entry of the same name has left.
-    fn take_back(&mut self, row: usize) {
+    /// Writes the rows from `row` on, which is the next one.
+    ///
+    /// # Errors
+    /// What is wrong with the bytes, or does not fit the column.
+    pub fn set_rows(&mut self, row: usize, cells: Cells<'_>) -> Result<()> {
+        for (place, cell) in cells.iter().enumerate() {
+            if let Some(cell) = cell {
+                self.set(row + place, cell.value())?;
+            }
+            self.fill_row(row + place)?;
+        }
+        Ok(())
+    }
+
+    /// Takes rows back: there are only the first `rows` again.
+    pub fn truncate(&mut self, rows: usize) {
         self.fault = None;
-        if self.has_row(row) {
-            self.row_splits.truncate(row + 1);
-            self.present.truncate(row);
+        if self.has_row(rows) {
+            self.row_splits.truncate(rows + 1);
+            self.present.truncate(rows);
             let steps = self.row_splits.last().copied().unwrap_or(0);
             self.steps.truncate(usize::try_from(steps).unwrap_or(0));
         }

@@ -8,8 +8,8 @@ use arrow_schema::{ArrowError, DataType, Field};
 
 use super::message;
 use super::numbers::{self, Numbers, Read};
+use super::places::Cell;
 use super::short::Short;
-use super::spare::emptied;
 use super::spec::{DType, Default, Kind};
 
 /// What is known of the records before they are read.
@@ -35,15 +35,26 @@ impl Outlook {
     }
 
     /// How many more values to make room for, if the first record has `count`: as many in every
-    /// other one, but only in proportion to the bytes that are left. A first record says much about
-    /// the others, and nothing that could be believed blindly.
+    /// other one, but no more than twice the proportion of the bytes that are left. A first record says
+    /// much about the others, and nothing that could be believed blindly.
     #[must_use]
     pub fn more(self, count: usize) -> usize {
-        let left = self.bytes.saturating_sub(self.first);
-        let by_bytes = count.saturating_mul(left) / self.first.max(1);
         count
             .saturating_mul(self.rows.saturating_sub(1))
-            .min(by_bytes)
+            .min(self.in_proportion(count).saturating_mul(2))
+    }
+
+    /// How many more bytes to make room for, if the byte strings of the first record have `length`: in
+    /// proportion to the bytes that are left, and some more, because growing means moving them.
+    #[must_use]
+    pub fn more_bytes(self, length: usize) -> usize {
+        let hoped = self.in_proportion(length);
+        hoped.saturating_add(hoped / 16)
+    }
+
+    fn in_proportion(self, count: usize) -> usize {
+        let left = self.bytes.saturating_sub(self.first);
+        count.saturating_mul(left) / self.first.max(1)
     }
 }
 
@@ -65,22 +76,10 @@ impl Values {
     /// No values of type `dtype`.
     #[must_use]
     pub fn new(dtype: DType) -> Self {
-        Self::new_in(dtype, Vec::new())
-    }
-
-    /// No values of type `dtype`, in the memory of `spare` as far as it goes: the buffers of an array that
-    /// [`Self::into_array`] made.
-    #[must_use]
-    pub fn new_in(dtype: DType, mut spare: Vec<Buffer>) -> Self {
         match dtype {
-            DType::Bytes => {
-                let data = emptied(spare.pop());
-                let mut ends = emptied(spare.pop());
-                ends.push(0);
-                Self::Bytes(data, ends)
-            }
-            DType::Float32 => Self::Float32(emptied(spare.pop())),
-            DType::Int64 => Self::Int64(emptied(spare.pop())),
+            DType::Bytes => Self::Bytes(Vec::new(), vec![0]),
+            DType::Float32 => Self::Float32(Vec::new()),
+            DType::Int64 => Self::Int64(Vec::new()),
             other => {
                 numbers::of(other).map_or(Self::Unknown, |numbers| Self::Converted(other, numbers))
             }
@@ -145,7 +144,7 @@ impl Values {
         match self {
             Self::Unknown => {}
             Self::Bytes(data, ends) => {
-                data.reserve_exact(outlook.more(data.len()));
+                data.reserve_exact(outlook.more_bytes(data.len()));
                 ends.reserve_exact(more);
             }
             Self::Float32(values) => values.reserve_exact(more),
@@ -181,27 +180,36 @@ impl Values {
         Ok(None)
     }
 
-    /// Appends the values of a short list, if they are plainly `count`, or of `any` number; false if they have
-    /// to go the long way.
+    /// Appends the values of short features, up to the first that has to go the long way, and calls `end` with
+    /// how many values there are behind each; of how many. A `count` says how many values each must have.
     #[inline]
-    pub fn push_short(&mut self, list: &Short<'_>, count: usize, any: bool) -> bool {
-        let is = |found: usize| any || count == found;
+    pub fn take_short<'a>(
+        &mut self,
+        features: impl Iterator<Item = Option<Cell<'a>>>,
+        count: Option<usize>,
+        mut end: impl FnMut(usize),
+    ) -> usize {
+        let is = |found: usize| count.is_none_or(|count| count == found);
         match self {
-            Self::Bytes(data, ends) if list.is(Kind::Bytes) && is(1) => {
-                list.push_bytes(data, ends);
-                true
-            }
-            Self::Int64(values) if list.is(Kind::Int64) && is(1) => {
-                list.int64().map(|value| values.push(value)).is_some()
-            }
-            Self::Float32(values) if list.is(Kind::Float32) => match list.floats() {
-                Some(floats) if is(floats.len()) => {
-                    values.extend(floats.iter().map(|bytes| f32::from_le_bytes(*bytes)));
-                    true
-                }
-                _ => false,
-            },
-            _ => false,
+            Self::Bytes(data, ends) if is(1) => take(features, |feature| {
+                Short::of(feature, Kind::Bytes)?.push_bytes(data)?;
+                ends.push(as_offset(data.len()));
+                end(ends.len() - 1);
+                Some(())
+            }),
+            Self::Int64(values) if is(1) => take(features, |feature| {
+                values.push(Short::of(feature, Kind::Int64)?.int64()?);
+                end(values.len());
+                Some(())
+            }),
+            Self::Float32(values) => take(features, |feature| {
+                let floats = Short::of(feature, Kind::Float32)?.floats()?;
+                let floats = is(floats.len()).then_some(floats)?;
+                values.extend(floats.iter().map(|bytes| f32::from_le_bytes(*bytes)));
+                end(values.len());
+                Some(())
+            }),
+            _ => 0,
         }
     }
 
@@ -240,6 +248,22 @@ impl Values {
         };
         Ok((item_field(dtype, array.data_type()), array))
     }
+}
+
+/// Calls `push` with the features, as long as they are there and it takes them; how many it took.
+#[inline]
+fn take<'a>(
+    features: impl Iterator<Item = Option<Cell<'a>>>,
+    mut push: impl FnMut(Cell<'a>) -> Option<()>,
+) -> usize {
+    let mut taken = 0;
+    for feature in features {
+        if feature.and_then(&mut push).is_none() {
+            break;
+        }
+        taken += 1;
+    }
+    taken
 }
 
 /// Arrow's own extension type of booleans that are a byte each, as NumPy's are.

@@ -12,6 +12,7 @@
     reason = "a call for each value would cost more than what it does"
 )]
 
+use std::io;
 use std::marker::PhantomData;
 use std::ops::Range;
 
@@ -19,7 +20,6 @@ use super::cpu::{Any, Cpu};
 use super::{Envelope, FIRST, field_len};
 use crate::error::{Error, Result};
 use crate::example::wire::varint_len;
-use crate::pages;
 
 /// Where a message lies behind the end of a buffer.
 struct Place {
@@ -64,7 +64,7 @@ pub fn append(
         length = place.end;
         places.push(place);
     }
-    pages::reserve(out, length, hoped(length))?;
+    reserve(out, length, hoped(length))?;
     let old = out.len();
     let spare = out.spare_capacity_mut().get_mut(..length);
     let memory = spare.ok_or_else(changed)?.as_mut_ptr().cast();
@@ -76,6 +76,19 @@ pub fn append(
         *end = old + place.end;
     }
     Ok(())
+}
+
+/// Makes room for `needed` bytes behind those in `out`, and if there is none, for `hoped`.
+fn reserve(out: &mut Vec<u8>, needed: usize, hoped: usize) -> Result<()> {
+    if out.capacity() - out.len() >= needed {
+        return Ok(());
+    }
+    // At least half as much again, so that growing does not cost more than filling.
+    let wanted = needed.max(hoped).max(out.len() / 2);
+    let reserved = out
+        .try_reserve_exact(wanted)
+        .or_else(|_| out.try_reserve_exact(needed));
+    reserved.map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory).into())
 }
 
 fn too_long() -> Error {

@@ -1,0 +1,80 @@
+use super::size::LEAST;
+use super::*;
+
+#[test]
+fn sizes_have_numbers_one_after_the_other() {
+    for index in 0..SIZES {
+        assert_eq!(Size::at(index).index(), index);
+    }
+    assert_eq!(Size::at(0).bytes, 1 << LEAST);
+    assert_eq!(Size::at(SIZES).bytes, 1 << LARGEST);
+}
+
+#[test]
+fn a_block_has_room_for_its_layout_and_an_eighth_more_at_most() {
+    let sizes = (4096..70_000).chain((12..40).flat_map(|power| {
+        let power = 1_usize << power;
+        [power - 1, power, power + 1]
+    }));
+    for size in sizes {
+        let layout = Layout::from_size_align(size, 1).unwrap();
+        if let Some(block) = Size::of(layout) {
+            assert!((size..=size + size / 8).contains(&block.bytes), "{size}");
+            assert_eq!(
+                block.is_large(),
+                size > pages::LARGE - (pages::LARGE >> 5),
+                "{size}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_block_that_is_free_goes_out_next() {
+    let memory = Memory::new();
+    let layout = Layout::from_size_align(3 << 20, 8).unwrap();
+    // SAFETY: the size is not zero, and each block is freed once.
+    unsafe {
+        let first = memory.alloc(layout);
+        first.write(7);
+        memory.dealloc(first, layout);
+        let again = memory.alloc_zeroed(layout);
+        assert_eq!((again, again.read()), (first, 0));
+        memory.dealloc(again, layout);
+    }
+    memory.clear();
+    assert_eq!(memory.with_free(|free| Some(free.bytes)), Some(0));
+}
+
+#[test]
+fn no_more_is_kept_than_that() {
+    let memory = Memory::new();
+    let layout = Layout::from_size_align(5 << 20, 8).unwrap();
+    // SAFETY: the size is not zero, and each block is freed once.
+    unsafe {
+        let blocks: Vec<*mut u8> = (0..30).map(|_| memory.alloc(layout)).collect();
+        for block in blocks {
+            memory.dealloc(block, layout);
+            let kept = memory.with_free(|free| Some(free.bytes)).unwrap();
+            assert!((1..=MOST_KEPT).contains(&kept));
+        }
+    }
+    memory.clear();
+}
+
+#[test]
+fn without_the_list_of_free_blocks_it_does_as_well() {
+    let memory = Memory::new();
+    memory.is_busy.store(true, Ordering::Release);
+    for size in [5000, 3 << 20] {
+        let layout = Layout::from_size_align(size, 8).unwrap();
+        // SAFETY: the size is not zero, and the block is freed once.
+        unsafe {
+            let block = memory.alloc_zeroed(layout);
+            assert!(!block.is_null() && block.add(size - 1).read() == 0);
+            memory.dealloc(block, layout);
+        }
+    }
+    memory.is_busy.store(false, Ordering::Release);
+    assert_eq!(memory.with_free(|free| Some(free.bytes)), Some(0));
+}
