@@ -10,7 +10,7 @@ pub const LEAST: u32 = 12;
 pub const LARGEST: u32 = 25;
 
 /// Between a power of two and the next one there are so many sizes.
-const STEPS: usize = 16;
+const STEPS: usize = 4;
 
 /// How many sizes there are.
 pub const SIZES: usize = (LARGEST - LEAST) as usize * STEPS;

@@ -11,7 +11,7 @@ fn sizes_have_numbers_one_after_the_other() {
 }
 
 #[test]
-fn a_block_has_room_for_its_layout_and_an_eighth_more_at_most() {
+fn a_block_has_room_for_its_layout_and_a_quarter_more_at_most() {
     let sizes = (4096..70_000).chain((12..40).flat_map(|power| {
         let power = 1_usize << power;
         [power - 1, power, power + 1]
@@ -19,10 +19,10 @@ fn a_block_has_room_for_its_layout_and_an_eighth_more_at_most() {
     for size in sizes {
         let layout = Layout::from_size_align(size, 1).unwrap();
         if let Some(block) = Size::of(layout) {
-            assert!((size..=size + size / 8).contains(&block.bytes), "{size}");
+            assert!((size..=size + size / 4).contains(&block.bytes), "{size}");
             assert_eq!(
                 block.is_large(),
-                size > pages::LARGE - (pages::LARGE >> 5),
+                size > pages::LARGE - pages::LARGE / 8,
                 "{size}"
             );
         }
