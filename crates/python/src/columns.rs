@@ -265,11 +265,23 @@ fn memory_of(field: &Field, leaf: &dyn Array) -> (&'static str, Buffer, Option<B
         let offsets = values.offsets().inner().inner().clone();
         return (dtype.name(), values.values().clone(), Some(offsets));
     }
+    if let Some(values) = usual_values(leaf) {
+        return (dtype.name(), values, None);
+    }
     let data = leaf.to_data();
     let values = data.buffers().first().cloned().unwrap_or_default();
     let width = data.data_type().primitive_width().unwrap_or(2);
     let values = values.slice_with_length(data.offset() * width, data.len() * width);
     (dtype.name(), values, None)
+}
+
+/// The values of the types that records have, without the detour over all that an array can be.
+fn usual_values(leaf: &dyn Array) -> Option<Buffer> {
+    if let Some(values) = leaf.as_primitive_opt::<Int64Type>() {
+        return Some(values.values().inner().clone());
+    }
+    let values = leaf.as_primitive_opt::<Float32Type>()?;
+    Some(values.values().inner().clone())
 }
 
 /// A column as Python hands it in; see [`PyColumns::build`].

@@ -1,7 +1,7 @@
 """An array of byte strings, which NumPy does not have."""
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -11,6 +11,22 @@ from tfrecs import _core
 from tfrecs.errors import SpecError
 
 IntArray: TypeAlias = npt.NDArray[np.int64]
+
+
+class Decoded:
+    """The columns of a batch.
+
+    Attributes:
+        columns: As the native side has them.
+        rows: How many rows there are, as the shape of a column of scalars.
+    """
+
+    __slots__ = ("columns", "rows")
+
+    def __init__(self, columns: _core.Columns) -> None:
+        """Keep them."""
+        self.columns = columns
+        self.rows = (columns.num_rows,)
 
 
 class BytesArray:
@@ -52,11 +68,20 @@ class BytesArray:
             raise SpecError(f"shape {self.shape} does not hold {len(offsets) - 1} values")
 
     @classmethod
-    def of_column(cls, columns: _core.Columns, index: int, shape: tuple[int, ...]) -> "BytesArray":
-        """Make an array over a native column of this shape, which is looked at when needed."""
-        array = cls.__new__(cls)
-        array._source, array.shape = (columns, index), shape  # noqa: SLF001 - one of this class
-        return array
+    def maker(cls, index: int, shape: tuple[int, ...]) -> "Callable[[Decoded], BytesArray]":
+        """Return what makes an array over native column `index` of any batch.
+
+        The column has elements of this shape; it is looked at when needed.
+        """
+        new = object.__new__
+
+        def make(batch: Decoded) -> BytesArray:
+            array = new(cls)
+            array._source = (batch.columns, index)
+            array.shape = batch.rows + shape if shape else batch.rows
+            return array
+
+        return make
 
     def __reduce__(self) -> Any:
         """Pickle the values, without the native column."""

@@ -1,13 +1,13 @@
 """The native decoder's columns as arrays over their memory."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from tfrecs import _core
-from tfrecs.arrays.byte_strings import BytesArray, Values
+from tfrecs.arrays.byte_strings import BytesArray, Decoded, Values
 from tfrecs.arrays.pieces import Pieces, pieces_of_rows
 from tfrecs.arrays.ragged import RaggedTensor
 from tfrecs.dtypes import numpy_dtype
@@ -30,11 +30,20 @@ def column_of(columns: _core.Columns, index: int) -> Column:
 
 def dense_column(columns: _core.Columns, index: int, dtype: str, shape: Sequence[int]) -> Values:
     """Return column `index`, which has elements of this type and shape, and no lists."""
-    full = (columns.num_rows, *shape)
+    return dense_maker(index, dtype, tuple(shape))(Decoded(columns))
+
+
+def dense_maker(index: int, dtype: str, shape: tuple[int, ...]) -> Callable[[Decoded], Values]:
+    """Return what makes an array of column `index` of any batch, as `dense_column`.
+
+    What does not depend on the batch is done here, once.
+    """
     if dtype == "bytes":
-        return BytesArray.of_column(columns, index, full)
-    array = view(columns.values(index), numpy_dtype(dtype))
-    return array.reshape(full) if shape else array
+        return BytesArray.maker(index, shape)
+    number, view = numpy_dtype(dtype), np.frombuffer
+    if not shape:
+        return lambda batch: view(batch.columns.values(index), number)  # type: ignore[call-overload, no-any-return, unused-ignore]
+    return lambda batch: view(batch.columns.values(index), number).reshape(batch.rows + shape)  # type: ignore[call-overload, no-any-return, unused-ignore]
 
 
 def _flat_values(dtype: str, memory: _core.Buffer, offsets: _core.Buffer | None) -> Values:

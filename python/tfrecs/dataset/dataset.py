@@ -11,24 +11,25 @@ from tfrecs.errors import SpecError
 from tfrecs.features import Features
 from tfrecs.limits import checked_threads
 from tfrecs.parsing import parse_single_example, parse_single_sequence_example
+from tfrecs.parsing.assembly import Recipes
 from tfrecs.parsing.plan import Plan, plan_context, plan_examples, plan_lists
 from tfrecs.paths import Paths, expand_paths
 
 _AHEAD = 256  # records read at once for a dataset that is iterated record by record
 
 
-@dataclass(frozen=True)
 class _Plans:
     """What to parse: features of Examples, or of contexts, and feature lists."""
 
-    features: Plan | None
-    lists: Plan | None
+    def __init__(self, features: Plan, lists: Plan | None = None) -> None:
+        """Keep what is the same for every batch."""
+        self.features = Recipes(features)
+        self.lists = None if lists is None else Recipes(lists)
 
     def columns(self) -> tuple[Any, Any]:
         """Return the columns as the native side takes them."""
-        plans = self.features, self.lists
-        features, lists = (None if plan is None else tuple(plan.columns) for plan in plans)
-        return features, lists
+        lists = None if self.lists is None else tuple(self.lists.plan.columns)
+        return tuple(self.features.plan.columns), lists
 
 
 class Dataset:
@@ -207,4 +208,4 @@ def _plans(
         )
     if of_sequences:
         return _Plans(plan_context(context), plan_lists(lists))
-    return None if features is None else _Plans(plan_examples(features), None)
+    return None if features is None else _Plans(plan_examples(features))

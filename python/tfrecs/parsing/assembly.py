@@ -1,7 +1,8 @@
 """From decoded columns to what the feature kinds promise."""
 
 import math
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -9,7 +10,7 @@ import numpy.typing as npt
 from tfrecs import _core
 from tfrecs.arrays import RaggedTensor, SparseTensor, Values, column_of
 from tfrecs.arrays.dense import scattered
-from tfrecs.arrays.native import dense_column, view
+from tfrecs.arrays.native import Decoded, dense_maker, view
 from tfrecs.parsing.misfits import MisfitError
 from tfrecs.parsing.plan import Divided, Indexed, Packed, Padded, Part, Plan, Whole
 from tfrecs.parsing.ragged import divided
@@ -21,12 +22,14 @@ _FREE_ROWS = 2**17
 _ROWS_PER_BYTE = 4
 
 
-class Assembly:
+class Assembly(Decoded):
     """Decoded columns, and the records that they come from."""
+
+    __slots__ = ("_is_single", "_source")
 
     def __init__(self, columns: _core.Columns, source: Source) -> None:
         """Keep both."""
-        self._columns = columns
+        super().__init__(columns)
         self._source = source
         self._is_single = source.is_single
 
@@ -56,10 +59,10 @@ class Assembly:
                 return self._divided(name, part)
 
     def _rows(self, column: int) -> RaggedTensor:
-        return column_of(self._columns, column)  # type: ignore[return-value]
+        return column_of(self.columns, column)  # type: ignore[return-value]
 
     def _whole(self, part: Whole) -> Values:
-        array = dense_column(self._columns, part.column, part.dtype, part.shape)
+        array = dense_maker(part.column, part.dtype, part.shape)(self)
         return array.reshape(part.shape) if self._is_single else array
 
     def _packed(self, part: Packed) -> SparseTensor:
@@ -121,6 +124,29 @@ class Assembly:
 
     def _max_rows(self) -> int:
         return _FREE_ROWS + _ROWS_PER_BYTE * self._source.nbytes
+
+
+Recipe: TypeAlias = Callable[[Assembly], Any]
+
+
+class Recipes(dict[str, Recipe]):
+    """What makes each feature of batch after batch; a recipe is made when first asked for."""
+
+    def __init__(self, plan: Plan) -> None:
+        """Make features as `plan` says."""
+        super().__init__()
+        self.plan = plan
+
+    def __missing__(self, name: str) -> Recipe:
+        """Make the recipe for `name`."""
+        recipe = self[name] = _recipe(name, self.plan.parts[name])
+        return recipe
+
+
+def _recipe(name: str, part: Part) -> Recipe:
+    if isinstance(part, Whole):
+        return dense_maker(part.column, part.dtype, part.shape)
+    return lambda batch: batch.feature(name, part)
 
 
 def _side_by_side(columns: list[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:
