@@ -49,7 +49,7 @@ class BytesArray:
         (b'grace', [b'ada', b'grace'], [True, False, False])
     """
 
-    __slots__ = ("_data", "_offsets", "_source", "shape")
+    __slots__ = ("_columns", "_data", "_index", "_offsets", "shape")
     __hash__ = None  # type: ignore[assignment]  # compares element by element, as ndarray does
 
     def __init__(
@@ -61,8 +61,8 @@ class BytesArray:
         """Make an array of the values between consecutive `offsets` of `data`."""
         self._data = data
         self._offsets = offsets
-        # The native column that this array is the whole of, for handing it out without a copy.
-        self._source: tuple[_core.Columns, int] | None = None
+        # The native columns of which this array is one, for handing it out without a copy.
+        self._columns: _core.Columns | None = None
         self.shape = (len(offsets) - 1,) if shape is None else tuple(int(dim) for dim in shape)
         if self.size != len(offsets) - 1:
             raise SpecError(f"shape {self.shape} does not hold {len(offsets) - 1} values")
@@ -77,7 +77,8 @@ class BytesArray:
 
         def make(batch: Decoded) -> BytesArray:
             array = new(cls)
-            array._source = (batch.columns, index)
+            array._columns = batch.columns
+            array._index = index
             array.shape = batch.rows + shape if shape else batch.rows
             return array
 
@@ -88,10 +89,9 @@ class BytesArray:
         return BytesArray, (self.data, self.offsets, self.shape)
 
     def _load(self) -> None:
-        if self._source is None:
+        if self._columns is None:
             raise AttributeError("this BytesArray was never initialised")
-        columns, index = self._source
-        _, memory, offsets, *_ = columns.column(index)
+        _, memory, offsets, *_ = self._columns.column(self._index)
         self._data = np.frombuffer(memory, np.uint8)  # type: ignore[call-overload, unused-ignore]
         self._offsets = np.frombuffer(offsets, np.int64)  # type: ignore[call-overload, unused-ignore]
 
@@ -249,8 +249,8 @@ class BytesArray:
         return f"BytesArray(shape={self.shape}, nbytes={self.nbytes}, [{', '.join(shown)}{more}])"
 
     def _column(self) -> tuple[_core.Columns, int]:
-        if self._source is not None:
-            return self._source
+        if self._columns is not None:
+            return self._columns, self._index
         rows = self.shape[0] if self.shape else 1
         offsets = np.ascontiguousarray(self.offsets)
         pieces: Any = ("", self.data, offsets, list(self.shape[1:]), [], None)
