@@ -20,6 +20,7 @@ __all__ = [
     "Records",
     "Scan",
     "Writer",
+    "coordinates",
     "decode_batch",
     "decode_example",
     "decode_png",
@@ -32,6 +33,7 @@ __all__ = [
     "encode_sequence_example",
     "order_rows",
     "parse_tensors",
+    "put_rows",
     "serialize_strings",
     "split_lists",
     "tensor_header",
@@ -279,8 +281,22 @@ def encode_sequence_example(
 ) -> bytes:
     """Two mappings as the bytes of a SequenceExample."""
 
-def order_rows(row_splits: _Memory, keys: Sequence[_Memory]) -> Buffer:
-    """The places (int64) of values such that within each row they ascend by their indices."""
+def order_rows(row_splits: _Memory, keys: Sequence[_Memory]) -> Buffer | None:
+    """The places (int64) of values such that within each row they ascend by their indices.
+
+    None if they do so already.
+    """
+
+def put_rows(
+    values: _Memory, row_splits: _Memory, element: int, row: int, table: _Memory
+) -> None:
+    """Copies rows of `values` (bytes) to the left of the rows of `table` (bytes).
+
+    An element has `element` bytes, a row of the table `row`.
+    """
+
+def coordinates(row_splits: _Memory, values: int) -> Buffer:
+    """For each of `values` values (int64) its row and its place in that row."""
 
 def split_lists(records: Records | Iterable[bytes]) -> tuple[Records, Records, Buffer]:
     """Splits serialized ExampleListWithContexts.

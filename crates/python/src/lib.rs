@@ -22,6 +22,7 @@ mod png;
 mod raw;
 mod reader;
 mod records;
+mod rows;
 mod scan;
 mod shared;
 mod tensor;
@@ -66,6 +67,8 @@ mod _core {
     use crate::reader::{PyIteration, PyReader};
     #[pymodule_export]
     use crate::records::PyRecords;
+    #[pymodule_export]
+    use crate::rows::{coordinates, put_rows};
     #[pymodule_export]
     use crate::scan::PyScan;
     #[pymodule_export]

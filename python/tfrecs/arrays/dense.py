@@ -6,6 +6,7 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
+from tfrecs import _core
 from tfrecs.arrays.byte_strings import BytesArray, IntArray, Values
 from tfrecs.errors import SpecError
 
@@ -27,13 +28,36 @@ def scattered(values: Values, places: IntArray, size: int, default: Any) -> Valu
     """
     if isinstance(values, BytesArray):
         return _scattered_bytes(values, places, size, default)
-    shape = (size, *values.shape[1:])
-    filler = np.asarray(0 if default is None else default, values.dtype)
-    if not any(filler.tobytes()):  # which -0.0 has not
-        dense = np.zeros(shape, values.dtype)  # the system hands out zeroed pages as they are used
-    else:
-        dense = np.full(shape, filler, values.dtype)
+    dense = _filled((size, *values.shape[1:]), values.dtype, default)
     dense[places] = values
+    return dense
+
+
+def _filled(
+    shape: tuple[int, ...], dtype: np.dtype[Any], default: Any
+) -> npt.NDArray[Any]:
+    filler = np.asarray(0 if default is None else default, dtype)
+    if not any(filler.tobytes()):  # which -0.0 has not
+        return np.zeros(shape, dtype)  # the system hands out zeroed pages as they are used
+    return np.full(shape, filler, dtype)
+
+
+def rows_side_by_side(
+    values: npt.NDArray[Any], row_splits: IntArray, longest: int, default: Any
+) -> npt.NDArray[Any]:
+    """Return an array of shape (rows, longest, …): contiguous `values` between `row_splits`.
+
+    Args:
+        values: The values, along their first axis.
+        row_splits: Where each row ends, with a leading start.
+        longest: The length of the longest row.
+        default: A scalar for what the rows leave empty; None is 0.
+    """
+    shape = (len(row_splits) - 1, longest, *values.shape[1:])
+    dense = _filled(shape, values.dtype, default)
+    element = values.dtype.itemsize * math.prod(values.shape[1:])
+    given, wanted = (array.reshape(-1).view(np.uint8) for array in (values, dense))
+    _core.put_rows(given, row_splits, element, element * longest, wanted)
     return dense
 
 

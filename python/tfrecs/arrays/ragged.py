@@ -269,6 +269,9 @@ def _longest(splits: IntArray) -> int:
 
 def _coordinates(nested: Sequence[IntArray]) -> IntArray:
     """Return the indices of every value: shape (values, levels + 1)."""
+    if len(nested) == 1:
+        count = int(nested[0][-1])
+        return np.frombuffer(_core.coordinates(nested[0], count), np.int64).reshape(count, 2)  # type: ignore[call-overload, no-any-return, unused-ignore]
     indices = np.arange(len(nested[0]) - 1, dtype=np.int64).reshape(-1, 1)
     for splits in nested:
         # Of a row its indices, and what its values' places are too large by; then a line a value.

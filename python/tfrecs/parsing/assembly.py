@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from tfrecs import _core
 from tfrecs.arrays import RaggedTensor, SparseTensor, Values, column_of
-from tfrecs.arrays.dense import scattered
+from tfrecs.arrays.dense import rows_side_by_side, scattered
 from tfrecs.arrays.native import Decoded, dense_maker, view
 from tfrecs.parsing.misfits import MisfitError
 from tfrecs.parsing.plan import Divided, Indexed, Packed, Padded, Part, Plan, Whole
@@ -94,8 +94,10 @@ class Assembly(Decoded):
         columns: list[Any] = [rows.values for rows in indices]
         flat: Any = values.values
         if not part.already_sorted:
-            order = view(_core.order_rows(values.row_splits, columns), np.int64)
-            columns, flat = [column[order] for column in columns], flat[order]
+            order = _core.order_rows(values.row_splits, columns)
+            if order is not None:
+                places = view(order, np.int64)
+                columns, flat = [column[places] for column in columns], flat[places]
         size = [*part.size]
         if not self._is_single:
             numbers = np.arange(len(values), dtype=np.int64)
@@ -171,6 +173,8 @@ def padded(rows: RaggedTensor, padding: Any = None) -> Values:
         return values.reshape(shape)  # type: ignore[no-any-return]
     if math.prod(shape) * np.dtype(np.int64).itemsize > np.iinfo(np.intp).max:
         raise MemoryError(f"an array of shape {shape} is too large")
+    if isinstance(values, np.ndarray):
+        return rows_side_by_side(values, rows.row_splits, longest, padding)  # type: ignore[arg-type]
     starts = np.arange(len(rows), dtype=np.int64) * longest - rows.row_splits[:-1]
     places = np.arange(len(values)) + np.repeat(starts, lengths)
     dense: Any = scattered(values, places, len(rows) * longest, padding)

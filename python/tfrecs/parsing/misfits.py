@@ -70,12 +70,20 @@ def _bad_rows(
 
 
 def _bad_lengths(numbers: IntArray, splits: IntArray, sizes: IntArray) -> BoolArray:
+    if numbers.min(initial=0) >= 0 and numbers.max(initial=0) <= sizes.max(initial=0):
+        return _sums(numbers, splits) != sizes  # as nearly always
     row_of = np.repeat(np.arange(len(sizes)), np.diff(splits))
     outside = (numbers < 0) | (numbers > sizes[row_of])
     bad = _marked(row_of[outside], len(sizes))
-    sums = np.concatenate([[0], np.cumsum(np.where(outside, 0, numbers))])
-    bad |= sums[splits[1:]] - sums[splits[:-1]] != sizes
+    bad |= _sums(np.where(outside, 0, numbers), splits) != sizes
     return bad
+
+
+def _sums(numbers: IntArray, splits: IntArray) -> IntArray:
+    """Return the sum of each row's numbers."""
+    sums = np.zeros(len(numbers) + 1, np.int64)
+    np.cumsum(numbers, out=sums[1:])
+    return np.diff(sums[splits])
 
 
 def _descends(numbers: IntArray, splits: IntArray) -> BoolArray:

@@ -90,13 +90,16 @@ class NotAlignedError(MisfitError):
 
 def _require_range(numbers: IntArray, splits: IntArray, dtype: np.dtype[Any]) -> None:
     """Refuse what does not fit the type of the row splits."""
+    if dtype == numbers.dtype:
+        return
     limits = np.iinfo(dtype)
+    if numbers.min(initial=0) >= limits.min and numbers.max(initial=0) <= limits.max:
+        return
     outside = (numbers < limits.min) | (numbers > limits.max)
-    if outside.any():
-        place = int(np.argmax(outside))
-        row = int(np.searchsorted(splits, place, side="right")) - 1
-        reason = f"{numbers[place]} in a partition does not fit {dtype}"
-        raise MisfitError(row, f'{reason}: ask for row_splits_dtype="int64"')
+    place = int(np.argmax(outside))
+    row = int(np.searchsorted(splits, place, side="right")) - 1
+    reason = f"{numbers[place]} in a partition does not fit {dtype}"
+    raise MisfitError(row, f'{reason}: ask for row_splits_dtype="int64"')
 
 
 def _in_record(misfit: MisfitError, steps: IntArray | None) -> MisfitError:

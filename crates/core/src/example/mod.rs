@@ -23,6 +23,7 @@ pub mod numbers;
 pub mod order;
 mod places;
 pub mod raw;
+pub mod rows;
 pub mod scalars;
 mod short;
 pub mod spec;

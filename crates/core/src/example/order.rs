@@ -25,6 +25,29 @@ pub fn order_rows(row_splits: &[i64], keys: &[&[i64]]) -> Vec<i64> {
     order
 }
 
+/// Whether values are so ordered already: [`order_rows`] would leave each in its place.
+#[must_use]
+pub fn is_ordered(row_splits: &[i64], keys: &[&[i64]]) -> bool {
+    let values = keys.iter().map(|key| key.len()).min().unwrap_or(0);
+    let values = i64::try_from(values).unwrap_or(i64::MAX);
+    row_splits.windows(2).all(|bounds| {
+        let &[start, end] = bounds else { return true };
+        if start < 0 || end > values {
+            return true; // such a row is left alone
+        }
+        match keys {
+            [key] => between(key, start, end).is_sorted(),
+            _ => (start..end.saturating_sub(1)).all(|a| compare(keys, a, a + 1).is_le()),
+        }
+    })
+}
+
+fn between(key: &[i64], start: i64, end: i64) -> &[i64] {
+    let bounds = usize::try_from(start).ok().zip(usize::try_from(end).ok());
+    let row = bounds.and_then(|(start, end)| key.get(start..end));
+    row.unwrap_or_default()
+}
+
 fn compare(keys: &[&[i64]], a: i64, b: i64) -> Ordering {
     let by_each = keys.iter().map(|key| at(key, a).cmp(&at(key, b)));
     by_each.fold(Ordering::Equal, Ordering::then)
@@ -61,6 +84,7 @@ mod tests {
                 tagged.sort_by_key(|&(place, &(a, b))| (a, if both { b } else { 0 }, place));
                 expected.extend(tagged.into_iter().map(|(place, _)| place));
             }
+            prop_assert_eq!(is_ordered(&splits, keys), expected.is_sorted());
             prop_assert_eq!(order_rows(&splits, keys), expected);
         }
     }

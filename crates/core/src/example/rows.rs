@@ -1,0 +1,98 @@
+//! Rows of different lengths, as dense and as sparse tensors have them.
+
+use std::cell::Cell;
+
+/// Copies rows of `values`, which lie between `row_splits`, to the left of the rows of a `table`.
+///
+/// An element has `element` bytes, and a row of the table `row` bytes. What a row of the table has no
+/// room for is left out, as is a row that lies outside of the values.
+pub fn put_rows(values: &[u8], row_splits: &[i64], element: usize, row: usize, table: &[Cell<u8>]) {
+    let places = table.chunks_exact(row.max(1));
+    for (bounds, places) in row_splits.windows(2).zip(places) {
+        let &[start, end] = bounds else { continue };
+        for (place, &byte) in places.iter().zip(between(values, start, end, element)) {
+            place.set(byte);
+        }
+    }
+}
+
+fn between(values: &[u8], start: i64, end: i64, element: usize) -> &[u8] {
+    let at = |split: i64| usize::try_from(split).ok()?.checked_mul(element);
+    let bounds = at(start).zip(at(end));
+    let row = bounds.and_then(|(start, end)| values.get(start..end));
+    row.unwrap_or_default()
+}
+
+/// For each of `values` values the number of its row and its place in that row, one behind the other.
+#[must_use]
+pub fn coordinates(row_splits: &[i64], values: usize) -> Vec<i64> {
+    let mut all = vec![0; values.saturating_mul(2)];
+    let (mut pairs, _) = all.as_chunks_mut::<2>();
+    for (row, bounds) in (0..).zip(row_splits.windows(2)) {
+        let &[start, end] = bounds else { continue };
+        let length = usize::try_from(end.saturating_sub(start)).unwrap_or(0);
+        let (here, behind) = pairs.split_at_mut(length.min(pairs.len()));
+        for (place, pair) in (0..).zip(here) {
+            *pair = [row, place];
+        }
+        pairs = behind;
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn splits_of(rows: &[Vec<u16>]) -> Vec<i64> {
+        let lengths = rows.iter().map(|row| i64::try_from(row.len()).unwrap());
+        let ends = lengths.scan(0, |end, length| {
+            *end += length;
+            Some(*end)
+        });
+        std::iter::once(0).chain(ends).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn every_value_gets_to_its_place(
+            rows in prop::collection::vec(prop::collection::vec(any::<u16>(), 0..40), 0..6),
+            wider in 0..3usize,
+        ) {
+            let longest = rows.iter().map(Vec::len).max().unwrap_or(0) + wider;
+            let mut expected = Vec::new();
+            for row in &rows {
+                let filler = vec![0xABAB; longest - row.len()];
+                expected.extend(row.iter().chain(&filler).flat_map(|value| value.to_le_bytes()));
+            }
+            let values: Vec<u8> = rows.iter().flatten().flat_map(|value| value.to_le_bytes()).collect();
+            let mut table = vec![0xAB; rows.len() * longest * 2];
+            let cells = Cell::from_mut(table.as_mut_slice()).as_slice_of_cells();
+            put_rows(&values, &splits_of(&rows), 2, longest * 2, cells);
+            prop_assert_eq!(table, expected);
+        }
+
+        #[test]
+        fn every_value_has_its_coordinates(
+            rows in prop::collection::vec(prop::collection::vec(any::<u16>(), 0..6), 0..6),
+        ) {
+            let mut expected = Vec::new();
+            for (number, row) in (0..).zip(&rows) {
+                expected.extend((0..).zip(row).flat_map(|(place, _)| [number, place]));
+            }
+            prop_assert_eq!(coordinates(&splits_of(&rows), expected.len() / 2), expected);
+        }
+
+        #[test]
+        fn any_splits_do_no_harm(
+            splits in prop::collection::vec(prop_oneof![any::<i64>(), -2..9i64], 0..6),
+            element in prop_oneof![0..5usize, Just(usize::MAX)],
+            row in 0..9usize,
+        ) {
+            let table = vec![Cell::new(0); 20];
+            put_rows(&[1; 16], &splits, element, row, &table);
+            prop_assert_eq!(coordinates(&splits, 5).len(), 10);
+        }
+    }
+}
