@@ -1,5 +1,6 @@
 """BytesArray, RaggedTensor and SparseTensor: each behaves as the plainer thing it stands for."""
 
+import math
 import pickle
 from typing import Any
 
@@ -12,6 +13,7 @@ from hypothesis.extra import numpy as hnp
 
 import tfrecs
 from tfrecs import BytesArray, RaggedTensor, SparseTensor
+from tfrecs.arrays.dense import rows_side_by_side, scattered
 
 
 def objects(values: list[bytes], shape: tuple[int, ...]) -> npt.NDArray[np.object_]:
@@ -152,6 +154,29 @@ def test_shapes_that_do_not_fit(shape: tuple[int, ...]) -> None:
         array.reshape(shape)
     with pytest.raises(tfrecs.SpecError, match="shape"):
         BytesArray(array.data, array.offsets, shape)
+
+
+@given(
+    st.lists(st.integers(0, 5), max_size=6),
+    st.sampled_from([(), (3,), (2, 2), (0,)]),
+    st.sampled_from(["int64", "float32", "uint8", "bool", "float16"]),
+    st.sampled_from([None, 0, 1, -0.0]),
+    st.integers(0, 2),
+)
+def test_rows_side_by_side_are_their_values_scattered(
+    lengths: list[int], element: tuple[int, ...], dtype: str, default: Any, more: int
+) -> None:
+    splits = np.cumsum([0, *lengths])
+    longest = max(lengths, default=0) + more
+    values = np.arange(splits[-1] * math.prod(element)).astype(dtype)
+    places = [row * longest + place for row, size in enumerate(lengths) for place in range(size)]
+    at = np.array(places, np.int64)
+    values = values.reshape(len(at), *element)
+    expected = scattered(values, at, len(lengths) * longest, default)
+    found = rows_side_by_side(values, splits, longest, default)
+    assert found.shape == (len(lengths), longest, *element)
+    assert found.dtype == expected.dtype
+    assert found.tobytes() == expected.tobytes()
 
 
 @given(pair=pairs())

@@ -31,10 +31,10 @@ __all__ = [
     "encode_example",
     "encode_sequence_batch",
     "encode_sequence_example",
-    "order_rows",
     "parse_tensors",
     "put_rows",
     "serialize_strings",
+    "sparse_indices",
     "split_lists",
     "tensor_header",
 ]
@@ -281,15 +281,16 @@ def encode_sequence_example(
 ) -> bytes:
     """Two mappings as the bytes of a SequenceExample."""
 
-def order_rows(row_splits: _Memory, keys: Sequence[_Memory]) -> Buffer | None:
-    """The places (int64) of values such that within each row they ascend by their indices.
+def sparse_indices(
+    row_splits: _Memory, keys: Sequence[_Memory], already_sorted: bool
+) -> tuple[Buffer, Buffer | None]:
+    """The indices (int64) of values such that within each row they ascend, and their places.
 
-    None if they do so already.
+    Of each the number of its row, and one of each of `keys`. No places (int64) if all values are
+    where they were: if they ascend already, or if `already_sorted`, which says not to look.
     """
 
-def put_rows(
-    values: _Memory, row_splits: _Memory, element: int, row: int, table: _Memory
-) -> None:
+def put_rows(values: _Memory, row_splits: _Memory, element: int, row: int, table: _Memory) -> None:
     """Copies rows of `values` (bytes) to the left of the rows of `table` (bytes).
 
     An element has `element` bytes, a row of the table `row`.

@@ -58,7 +58,7 @@ mod _core {
     #[pymodule_export]
     use crate::lists::split_lists;
     #[pymodule_export]
-    use crate::order::order_rows;
+    use crate::order::sparse_indices;
     #[pymodule_export]
     use crate::png::decode_png;
     #[pymodule_export]

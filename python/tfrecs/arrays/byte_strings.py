@@ -8,25 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from tfrecs import _core
+from tfrecs.arrays.decoded import Decoded
 from tfrecs.errors import SpecError
 
 IntArray: TypeAlias = npt.NDArray[np.int64]
-
-
-class Decoded:
-    """The columns of a batch.
-
-    Attributes:
-        columns: As the native side has them.
-        rows: How many rows there are, as the shape of a column of scalars.
-    """
-
-    __slots__ = ("columns", "rows")
-
-    def __init__(self, columns: _core.Columns) -> None:
-        """Keep them."""
-        self.columns = columns
-        self.rows = (columns.num_rows,)
 
 
 class BytesArray:
@@ -63,6 +48,7 @@ class BytesArray:
         self._offsets = offsets
         # The native columns of which this array is one, for handing it out without a copy.
         self._columns: _core.Columns | None = None
+        self._index = 0
         self.shape = (len(offsets) - 1,) if shape is None else tuple(int(dim) for dim in shape)
         if self.size != len(offsets) - 1:
             raise SpecError(f"shape {self.shape} does not hold {len(offsets) - 1} values")
@@ -77,8 +63,7 @@ class BytesArray:
 
         def make(batch: Decoded) -> BytesArray:
             array = new(cls)
-            array._columns = batch.columns
-            array._index = index
+            array._columns, array._index = batch.columns, index  # noqa: SLF001 - one of this class
             array.shape = batch.rows + shape if shape else batch.rows
             return array
 

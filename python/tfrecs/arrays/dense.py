@@ -33,9 +33,7 @@ def scattered(values: Values, places: IntArray, size: int, default: Any) -> Valu
     return dense
 
 
-def _filled(
-    shape: tuple[int, ...], dtype: np.dtype[Any], default: Any
-) -> npt.NDArray[Any]:
+def _filled(shape: tuple[int, ...], dtype: np.dtype[Any], default: Any) -> npt.NDArray[Any]:
     filler = np.asarray(0 if default is None else default, dtype)
     if not any(filler.tobytes()):  # which -0.0 has not
         return np.zeros(shape, dtype)  # the system hands out zeroed pages as they are used

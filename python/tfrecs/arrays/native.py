@@ -7,7 +7,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tfrecs import _core
-from tfrecs.arrays.byte_strings import BytesArray, Decoded, Values
+from tfrecs.arrays.byte_strings import BytesArray, Values
+from tfrecs.arrays.decoded import Decoded
 from tfrecs.arrays.pieces import Pieces, pieces_of_rows
 from tfrecs.arrays.ragged import RaggedTensor
 from tfrecs.dtypes import numpy_dtype

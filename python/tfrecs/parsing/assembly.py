@@ -9,8 +9,9 @@ import numpy.typing as npt
 
 from tfrecs import _core
 from tfrecs.arrays import RaggedTensor, SparseTensor, Values, column_of
+from tfrecs.arrays.decoded import Decoded
 from tfrecs.arrays.dense import rows_side_by_side, scattered
-from tfrecs.arrays.native import Decoded, dense_maker, view
+from tfrecs.arrays.native import dense_maker, view
 from tfrecs.parsing.misfits import MisfitError
 from tfrecs.parsing.plan import Divided, Indexed, Packed, Padded, Part, Plan, Whole
 from tfrecs.parsing.ragged import divided
@@ -92,18 +93,15 @@ class Assembly(Decoded):
         for rows, key in zip(indices, part.keys, strict=False):
             self._require_equal_lengths(name, rows, values, (key, part.keys[-1]))
         columns: list[Any] = [rows.values for rows in indices]
+        table, order = _core.sparse_indices(values.row_splits, columns, part.already_sorted)
+        found = view(table, np.int64).reshape(-1, 1 + len(columns))
         flat: Any = values.values
-        if not part.already_sorted:
-            order = _core.order_rows(values.row_splits, columns)
-            if order is not None:
-                places = view(order, np.int64)
-                columns, flat = [column[places] for column in columns], flat[places]
-        size = [*part.size]
-        if not self._is_single:
-            numbers = np.arange(len(values), dtype=np.int64)
-            columns.insert(0, np.repeat(numbers, values.row_lengths()))
-            size.insert(0, len(values))
-        return SparseTensor(_side_by_side(columns), flat, np.array(size, np.int64))
+        flat = flat if order is None else flat[view(order, np.int64)]
+        if self._is_single:
+            return SparseTensor(
+                np.ascontiguousarray(found[:, 1:]), flat, np.array(part.size, np.int64)
+            )
+        return SparseTensor(found, flat, np.array([len(values), *part.size], np.int64))
 
     def _require_equal_lengths(
         self, name: str, indices: RaggedTensor, values: RaggedTensor, keys: tuple[str, str]
@@ -139,6 +137,10 @@ class Recipes(dict[str, Recipe]):
         super().__init__()
         self.plan = plan
 
+    def __reduce__(self) -> Any:
+        """Pickle the plan: recipes are made again."""
+        return Recipes, (self.plan,)
+
     def __missing__(self, name: str) -> Recipe:
         """Make the recipe for `name`."""
         recipe = self[name] = _recipe(name, self.plan.parts[name])
@@ -149,14 +151,6 @@ def _recipe(name: str, part: Part) -> Recipe:
     if isinstance(part, Whole):
         return dense_maker(part.column, part.dtype, part.shape)
     return lambda batch: batch.feature(name, part)
-
-
-def _side_by_side(columns: list[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:
-    """As numpy.stack with axis=1, which takes several times as long for long columns."""
-    table = np.empty((len(columns[0]), len(columns)), np.int64)
-    for place, column in enumerate(columns):
-        table[:, place] = column
-    return table
 
 
 def padded(rows: RaggedTensor, padding: Any = None) -> Values:

@@ -71,7 +71,8 @@ def _bad_rows(
 
 def _bad_lengths(numbers: IntArray, splits: IntArray, sizes: IntArray) -> BoolArray:
     if numbers.min(initial=0) >= 0 and numbers.max(initial=0) <= sizes.max(initial=0):
-        return _sums(numbers, splits) != sizes  # as nearly always
+        differ: BoolArray = _sums(numbers, splits) != sizes
+        return differ  # as nearly always
     row_of = np.repeat(np.arange(len(sizes)), np.diff(splits))
     outside = (numbers < 0) | (numbers > sizes[row_of])
     bad = _marked(row_of[outside], len(sizes))

@@ -40,6 +40,34 @@ pub fn coordinates(row_splits: &[i64], values: usize) -> Vec<i64> {
     all
 }
 
+/// For each value the number of its row and its indices, of which each of `keys` has one, one behind the
+/// other; value i is the one at place `order[i]`, if there is an order.
+#[must_use]
+pub fn indices(row_splits: &[i64], keys: &[&[i64]], order: Option<&[i64]>) -> Vec<i64> {
+    let values = keys.iter().map(|key| key.len()).min().unwrap_or(0);
+    let rank = keys.len().saturating_add(1);
+    let mut all = vec![0; values.saturating_mul(rank)];
+    let mut table = all.chunks_exact_mut(rank).enumerate();
+    for (row, bounds) in (0..).zip(row_splits.windows(2)) {
+        let &[start, end] = bounds else { continue };
+        let length = usize::try_from(end.saturating_sub(start)).unwrap_or(0);
+        for (value, line) in table.by_ref().take(length) {
+            let place = match order {
+                Some(order) => order
+                    .get(value)
+                    .map_or(0, |&place| place.try_into().unwrap_or(0)),
+                None => value,
+            };
+            let [first, rest @ ..] = line else { continue };
+            *first = row;
+            for (index, key) in rest.iter_mut().zip(keys) {
+                *index = key.get(place).copied().unwrap_or(0);
+            }
+        }
+    }
+    all
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -85,6 +113,29 @@ mod tests {
         }
 
         #[test]
+        fn every_value_has_its_indices(
+            rows in prop::collection::vec(prop::collection::vec(any::<u16>(), 0..6), 0..6),
+            more in 0..3usize,
+        ) {
+            let flat: Vec<i64> = rows.iter().flatten().copied().map(i64::from).collect();
+            let other: Vec<i64> = flat.iter().map(|index| -index).collect();
+            let keys = [flat.as_slice(), &other, &other];
+            let mut expected = Vec::new();
+            for (number, row) in (0..).zip(&rows) {
+                for index in row.iter().copied().map(i64::from) {
+                    expected.extend([number, index, -index, -index].iter().take(2 + more));
+                }
+            }
+            let splits = splits_of(&rows);
+            prop_assert_eq!(&indices(&splits, &keys[..=more], None), &expected);
+            let turned: Vec<Vec<i64>> =
+                keys.iter().map(|key| key.iter().rev().copied().collect()).collect();
+            let turned: Vec<&[i64]> = turned.iter().map(Vec::as_slice).collect();
+            let order: Vec<i64> = (0..i64::try_from(flat.len()).unwrap()).rev().collect();
+            prop_assert_eq!(indices(&splits, &turned[..=more], Some(&order)), expected);
+        }
+
+        #[test]
         fn any_splits_do_no_harm(
             splits in prop::collection::vec(prop_oneof![any::<i64>(), -2..9i64], 0..6),
             element in prop_oneof![0..5usize, Just(usize::MAX)],
@@ -93,6 +144,7 @@ mod tests {
             let table = vec![Cell::new(0); 20];
             put_rows(&[1; 16], &splits, element, row, &table);
             prop_assert_eq!(coordinates(&splits, 5).len(), 10);
+            prop_assert_eq!(indices(&splits, &[&[1; 4], &[2; 5]], Some(&splits)).len(), 12);
         }
     }
 }
