@@ -168,7 +168,7 @@ class RaggedTensor:
 
     def row_lengths(self) -> SplitsArray:
         """Return the length of each row: as `row_splits`, shape (rows,)."""
-        return np.diff(self.row_splits)
+        return _lengths(self.row_splits)
 
     def tolist(self) -> list[Any]:
         """Return nested lists; None for a missing row."""
@@ -190,7 +190,7 @@ class RaggedTensor:
         values: Values | RaggedTensor = self
         while isinstance(values, RaggedTensor):
             splits = values.row_splits.astype(np.int64)
-            if splits[0] < 0 or splits[-1] > len(values.values) or (np.diff(splits) < 0).any():
+            if splits[0] < 0 or splits[-1] > len(values.values) or (_lengths(splits) < 0).any():
                 raise SpecError(
                     f"row_splits do not fit the {len(values.values)} values that they divide: they "
                     "ascend from 0 to that number"
@@ -257,6 +257,11 @@ class RaggedTensor:
         return columns.column_to_arrow(index)
 
 
+def _lengths(splits: SplitsArray) -> SplitsArray:
+    """Return the lengths of rows; for short splits several times as fast as numpy.diff."""
+    return splits[1:] - splits[:-1]
+
+
 def _bounds(rows: RaggedTensor) -> tuple[int, int]:
     """Where the values of these rows begin and end; whatever the splits, a range."""
     start = max(int(rows.row_splits.min()), 0)
@@ -264,7 +269,7 @@ def _bounds(rows: RaggedTensor) -> tuple[int, int]:
 
 
 def _longest(splits: IntArray) -> int:
-    return int(np.diff(splits).max(initial=0))
+    return int(_lengths(splits).max(initial=0))
 
 
 def _coordinates(nested: Sequence[IntArray]) -> IntArray:

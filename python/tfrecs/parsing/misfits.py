@@ -50,9 +50,9 @@ def require_fit(partition: Partition, numbers: IntArray, splits: IntArray, sizes
 def _bad_rows(
     partition: Partition, numbers: IntArray, splits: IntArray, sizes: IntArray
 ) -> BoolArray:
-    lengths = np.diff(splits)
     if isinstance(partition, RowLengths):
         return _bad_lengths(numbers, splits, sizes)
+    lengths = np.diff(splits)
     is_there = lengths > 0
     firsts, lasts = np.zeros(len(lengths), np.int64), np.zeros(len(lengths), np.int64)
     firsts[is_there] = numbers[splits[:-1][is_there]]
@@ -84,7 +84,7 @@ def _sums(numbers: IntArray, splits: IntArray) -> IntArray:
     """Return the sum of each row's numbers."""
     sums = np.zeros(len(numbers) + 1, np.int64)
     np.cumsum(numbers, out=sums[1:])
-    return np.diff(sums[splits])
+    return sums[splits[1:]] - sums[splits[:-1]]
 
 
 def _descends(numbers: IntArray, splits: IntArray) -> BoolArray:

@@ -50,7 +50,7 @@ class Nested:
         Raises:
             MisfitError: A record's numbers do not fit its values.
         """
-        require_fit(partition, numbers, splits, np.diff(self.tops))
+        require_fit(partition, numbers, splits, self.tops[1:] - self.tops[:-1])
         level, tops = _DIVIDE[type(partition)](self, numbers, splits)
         self.levels.insert(0, level)
         self.tops = tops
