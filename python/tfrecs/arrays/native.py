@@ -41,10 +41,10 @@ def dense_maker(index: int, dtype: str, shape: tuple[int, ...]) -> Callable[[Dec
     """
     if dtype == "bytes":
         return BytesArray.maker(index, shape)
-    number, view = numpy_dtype(dtype), np.frombuffer
+    number, frombuffer = numpy_dtype(dtype), np.frombuffer
     if not shape:
-        return lambda batch: view(batch.columns.values(index), number)  # type: ignore[call-overload, no-any-return, unused-ignore]
-    return lambda batch: view(batch.columns.values(index), number).reshape(batch.rows + shape)  # type: ignore[call-overload, no-any-return, unused-ignore]
+        return lambda batch: frombuffer(batch.columns.values(index), number)  # type: ignore[call-overload, no-any-return, unused-ignore]
+    return lambda batch: frombuffer(batch.columns.values(index), number).reshape(batch.rows + shape)  # type: ignore[call-overload, no-any-return, unused-ignore]
 
 
 def _flat_values(dtype: str, memory: _core.Buffer, offsets: _core.Buffer | None) -> Values:
