@@ -145,6 +145,8 @@ pub struct Decoder<C> {
     columns: Vec<C>,
     directory: Directory,
     places: Places,
+    /// How many records go the long way before the short one is tried again.
+    distrust: usize,
     /// Whether names that turn up get a column.
     is_inferring: bool,
     size: Outlook,
@@ -197,6 +199,7 @@ impl<C: Column> Decoder<C> {
             columns: Vec::new(),
             directory: Directory::default(),
             places: Places::default(),
+            distrust: 1,
             is_inferring: columns.is_none(),
             size: Outlook::default(),
         };
@@ -226,7 +229,7 @@ impl<C: Column> Decoder<C> {
     /// # Errors
     /// What is wrong with the bytes, or does not fit a column, and in which of the records.
     pub fn decode_rows(&mut self, records: &[&[u8]], row: usize) -> Result<(), RecordError> {
-        let (mut done, mut distrust) = (0, 1);
+        let mut done = 0;
         while let Some(rest) = records.get(done..)
             && !rest.is_empty()
         {
@@ -237,11 +240,11 @@ impl<C: Column> Decoder<C> {
             let long = if self.set_columns(group, row + done).is_ok() {
                 done += short;
                 // Behind the group is an unusual record; if that was a small one, more of them will come.
-                distrust = match short {
-                    0..WORTHWHILE if !is_first => MOST_DISTRUST.min(2 * distrust),
+                self.distrust = match short {
+                    0..WORTHWHILE if !is_first => MOST_DISTRUST.min(2 * self.distrust),
                     _ => 1,
                 };
-                distrust
+                self.distrust
             } else {
                 for column in &mut self.columns {
                     column.truncate(row + done);

@@ -45,6 +45,13 @@ impl<'a> Short<'a> {
     #[inline]
     pub fn int64(self) -> Option<i64> {
         let word = u64::from_le_bytes(*self.bytes.first_chunk()?);
+        if let 1..=2 = self.len {
+            // Most numbers are small.
+            let word = word & (0xffff >> (16 - 8 * self.len));
+            let goes_on = (self.len as u64 - 1) << 7;
+            let value = word & 0x7f | word >> 1 & 0x3f80;
+            return (word & 0x8080 == goes_on).then_some(value.cast_signed());
+        }
         // The first byte without a high bit is the last of the values.
         let ends = !word & HIGH_BITS;
         let bytes = (ends.trailing_zeros() as usize + 1) / 8;
