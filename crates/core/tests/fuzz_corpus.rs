@@ -49,3 +49,15 @@ fn sequence_examples_are_as_prost_reads_them() {
 fn tensors_are_as_prost_reads_them() {
     replay("tensor_proto", agreement::tensors);
 }
+
+/// A feature in two parts, the first of whose lists ends inside a field that nobody knows.
+#[test]
+fn a_list_in_parts_is_a_message_in_each_of_them() {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    agreement::examples(
+        b"\x03\xc6\x87\x0a\x0c\x0a\x0a\x0a\x01b\x12\x05\x1a\x03\x0a\x01b\x0a\x38\x0a\x36\x12\x26\x1a\
+        \x24\x08\x01\x0a\x01b\x0a\x04\x0a\x19\x12\x09\x1a\x07\x08\x01\x0a\x01b\x08\x01\x0a\x09\x12b\
+        \x01\x1a\x07\x08\x01\x0a\x01b\x08\x01\x08\x01\x0a\x01b\x12\x09\x1a\x07\x08\x01\x0a\x01b\x08\
+        \x01",
+    );
+}

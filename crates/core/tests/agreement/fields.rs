@@ -148,7 +148,7 @@ fn whole<M: Message + Default>(bytes: &[u8]) -> Result<M> {
 }
 
 /// An entry of a map: its key and its message.
-pub type Entry = (Vec<u8>, Vec<u8>);
+pub type Entry = (Vec<u8>, Merged);
 
 /// The entries of the maps in field `number` of a record, up to the first fault.
 pub fn entries(record: &[u8], number: u32) -> Vec<Result<Entry>> {
@@ -171,11 +171,26 @@ fn entry(bytes: &[u8]) -> Result<Entry> {
     for (number, content) in fields.0 {
         match number {
             1 => key = content,
-            2 => value.extend(content),
+            2 => value.push(content),
             _ => {}
         }
     }
-    Ok((key, value))
+    Ok((key, merged(value)))
+}
+
+/// A message that came in parts, or what is wrong with one of them: nobody need ask for it.
+pub type Merged = Result<Vec<u8>>;
+
+/// Joins the parts of a message. Each must be one by itself, as for TensorFlow, protobuf and prost's derived
+/// code; the bytes of all, read as one, may be sound where the first ends inside an unknown field, whose
+/// content is then what follows.
+fn merged(parts: Vec<Vec<u8>>) -> Merged {
+    if parts.len() > 1 {
+        for part in &parts {
+            whole::<Fields>(part)?;
+        }
+    }
+    Ok(parts.concat())
 }
 
 /// The features of a `FeatureList`, and what is wrong after them.
@@ -185,9 +200,9 @@ pub fn steps(list: &[u8]) -> (Vec<Vec<u8>>, Option<Fault>) {
 }
 
 /// The list that a Feature holds, if any.
-pub fn feature(bytes: &[u8]) -> Result<Option<(Kind, Vec<u8>)>> {
+pub fn feature(bytes: &[u8]) -> Result<Option<(Kind, Merged)>> {
     let fields: Fields = whole(bytes)?;
-    let mut held: Option<(Kind, Vec<u8>)> = None;
+    let mut held: Option<(Kind, Vec<Vec<u8>>)> = None;
     for (number, content) in fields.0 {
         let kind = match number {
             1 => Kind::Bytes,
@@ -196,11 +211,11 @@ pub fn feature(bytes: &[u8]) -> Result<Option<(Kind, Vec<u8>)>> {
             _ => continue,
         };
         match &mut held {
-            Some((same, list)) if *same == kind => list.extend(content),
-            _ => held = Some((kind, content)),
+            Some((same, parts)) if *same == kind => parts.push(content),
+            _ => held = Some((kind, vec![content])),
         }
     }
-    Ok(held)
+    Ok(held.map(|(kind, parts)| (kind, merged(parts))))
 }
 
 /// The values of a list, as they are in it.

@@ -91,7 +91,7 @@ impl FromEntry for Row {
         if dtype.kind() != kind {
             return Ok(Err(Fault::WrongKind));
         }
-        let list = fields::list(kind, &list)?;
+        let list = fields::list(kind, &list?)?;
         Ok(match converted(list, dtype) {
             None => Err(Fault::Misfit),
             Some(values) if !rules.allow(values.len()) => Err(Fault::WrongCount),
@@ -237,7 +237,7 @@ impl<R: FromEntry> Table<R> {
                 continue;
             };
             let (rules, column) = &self.columns[index];
-            let outcome = R::read(&value, rules);
+            let outcome = value.and_then(|value| R::read(&value, rules));
             last.insert(
                 index,
                 outcome.map_err(|fault| refusal(Some(&column.name), fault))?,

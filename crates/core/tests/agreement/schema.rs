@@ -108,7 +108,7 @@ pub fn check_sequence(record: &[u8]) {
     let found = entries(record, 2, lists.len());
     for ((key, list), expected) in found.iter().zip(lists) {
         let features = expected.value.unwrap_or_default().feature;
-        let (steps, fault) = fields::steps(list);
+        let (steps, fault) = fields::steps(list.as_ref().unwrap());
         assert_eq!(*key, expected.key.as_bytes(), "{record:02x?}");
         assert_eq!(
             (steps.len(), fault),
@@ -126,6 +126,7 @@ fn check_features(features: Option<Features>, record: &[u8]) {
     let found = entries(record, 1, features.len());
     for ((key, feature), expected) in found.iter().zip(features) {
         assert_eq!(*key, expected.key.as_bytes(), "{record:02x?}");
+        let feature = feature.as_ref().unwrap();
         check_feature(feature, expected.value.unwrap_or_default(), record);
     }
 }
@@ -144,7 +145,7 @@ fn check_feature(bytes: &[u8], feature: Feature, record: &[u8]) {
         Held::Int64(list) => List::Integers(list.value),
     });
     let held = fields::feature(bytes).unwrap();
-    let found = held.map(|(kind, list)| read(kind, &list));
+    let found = held.map(|(kind, list)| read(kind, &list.unwrap()));
     // As text, for which one NaN is as good as another.
     assert_eq!(
         format!("{found:?}"),
