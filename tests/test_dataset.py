@@ -176,6 +176,39 @@ def test_sequence_examples_are_what_parse_sequence_example_makes(tmp_path: Path)
     assert [int(row["id"]) for row, _ in single] == [*range(50)]
 
 
+def test_padded_arrays_are_kept_and_their_memory_is_used_again(tmp_path: Path) -> None:
+    """Whether the array, or the batch, or nothing is kept: rows are 0 to 6 long, and at last 50."""
+    rows = [
+        [[float(n), float(step), 0.5] for step in range(n % 7 if n < 396 else 50)]
+        for n in range(400)
+    ]
+    records = [
+        tfrecs.encode_sequence_example({}, {"xs": row, "ns": [*range(len(row))]}) for row in rows
+    ]
+    lists: dict[str, Any] = {
+        "xs": tfrecs.FixedLenSequenceFeature([3], "float32"),
+        "ns": tfrecs.FixedLenSequenceFeature([], "uint8"),
+    }
+    path = write(tmp_path / "s", records)
+    kept: list[Any] = []
+    addresses = []
+    for number, (_, batch, lengths) in enumerate(
+        tfrecs.Dataset(path, sequence_features=lists, num_threads=2).batch(4)
+    ):
+        addresses.append(batch["xs"].ctypes.data)
+        if number % 5 != 0:
+            kept.append((number, batch if number % 5 == 1 else {**batch}, lengths))
+        del batch
+    assert len(set(addresses)) < len(addresses)
+    for number, found, lengths in kept:
+        some = records[4 * number : 4 * number + 4]
+        _, expected, _ = tfrecs.parse_sequence_example(some, None, lists)
+        for name, value in expected.items():
+            assert_same(found[name], value)
+        wanted = [len(row) for row in rows[4 * number : 4 * number + 4]]
+        assert [of.tolist() for of in lengths.values()] == [wanted, wanted]
+
+
 def test_without_batch_it_gives_record_by_record(tmp_path: Path) -> None:
     paths = shards(tmp_path, [300, 5])
     records = [example(n) for n in range(305)]

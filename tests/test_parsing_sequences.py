@@ -53,6 +53,34 @@ def test_dense_lists_are_padded_and_have_lengths() -> None:
     assert [lists["a"].tolist() for _, lists in single] == [[1, 2], []]
 
 
+@pytest.mark.parametrize(
+    "dtype", ["int64", "int8", "uint16", "bool", "float32", "float16", "float64"]
+)
+@pytest.mark.parametrize("shape", [[], [1], [3], [2, 2]])
+def test_dense_lists_of_every_width(dtype: str, shape: list[int]) -> None:
+    kind = "float32" if dtype.startswith("float") else "int64"
+    rows = [np.ones((steps, *shape), kind) for steps in (3, 0, 1, 5)]
+    steps = [[value.ravel().tolist() for value in row] for row in rows]
+    lists, lengths = lists_of(
+        [{"a": row} for row in steps], a=FixedLenSequenceFeature(shape, dtype, allow_missing=True)
+    )
+    assert lengths["a"].tolist() == [3, 0, 1, 5]
+    assert (lists["a"].dtype, lists["a"].shape) == (np.dtype(dtype), (4, 5, *shape))
+    for found, row in zip(lists["a"], rows, strict=True):
+        np.testing.assert_array_equal(found[: len(row)], row)
+        assert not found[len(row) :].any()
+
+
+def test_a_long_list_among_many_is_padded_in_memory_that_nobody_uses_yet() -> None:
+    records = [*[{"a": [7]}] * 300, {"a": [*range(5000)]}, {"a": []}]
+    lists, _ = lists_of(records, a=SEQUENCE)
+    assert lists["a"].shape == (302, 5000)
+    assert lists["a"][300].tolist() == [*range(5000)]
+    assert lists["a"][:300, 0].tolist() == [7] * 300
+    assert not lists["a"][:300, 1:].any()
+    assert not lists["a"][301].any()
+
+
 def test_dense_lists_of_arrays_and_strings() -> None:
     lists, lengths = lists_of(
         [{"xy": [[1.0, 2.0], [3.0, 4.0]], "s": ["a"]}, {"xy": [[5.0, 6.0]]}],

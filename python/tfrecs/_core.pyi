@@ -32,8 +32,8 @@ __all__ = [
     "encode_sequence_batch",
     "encode_sequence_example",
     "parse_tensors",
-    "put_rows",
     "serialize_strings",
+    "side_by_side",
     "sparse_indices",
     "split_lists",
     "tensor_header",
@@ -290,10 +290,10 @@ def sparse_indices(
     where they were: if they ascend already, or if `already_sorted`, which says not to look.
     """
 
-def put_rows(values: _Memory, row_splits: _Memory, element: int, row: int, table: _Memory) -> None:
-    """Copies rows of `values` (bytes) to the left of the rows of `table` (bytes).
+def side_by_side(values: _Memory, row_splits: _Memory, longest: int, filler: bytes) -> Buffer:
+    """Rows of `values` (bytes) as those of a table of `longest` elements each.
 
-    An element has `element` bytes, a row of the table `row`.
+    What they lack is `filler`, the bytes of an element.
     """
 
 def coordinates(row_splits: _Memory, values: int) -> Buffer:

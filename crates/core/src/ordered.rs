@@ -99,7 +99,12 @@ impl<T: Send + 'static> Ordered<T> {
             let at_work = AtWork::begin(&shared);
             thread::Builder::new()
                 .name(format!("tfrecs-{number}"))
-                .spawn(move || at_work.run(&source, work))?;
+                .spawn(move || {
+                    at_work.run(&source, work);
+                    // With the last one the source goes, which may have threads of its own.
+                    drop(source);
+                    drop(at_work);
+                })?;
         }
         Ok(ordered)
     }
@@ -239,7 +244,7 @@ impl<T> AtWork<T> {
     }
 
     fn run<J>(
-        self,
+        &self,
         source: &Mutex<Source<impl FnMut() -> Option<J>>>,
         mut work: impl FnMut(J) -> T,
     ) {

@@ -1,7 +1,8 @@
 //! The decoder's short way against its long one.
 //!
 //! A record that is decoded alone goes the long way, because the first row of a batch always does. So a
-//! batch must be what its records are one by one, whatever they have in common.
+//! batch must be what its records are one by one, whatever they have in common. And with a field that
+//! nobody knows in each message, all goes the longest way there is.
 
 use arrow_array::RecordBatch;
 use proptest::prelude::*;
@@ -49,6 +50,30 @@ fn list() -> impl Strategy<Value = Vec<u8>> {
 fn entry(name: &str, value: &[u8]) -> Vec<u8> {
     let entry = [delimited(0x0a, name.as_bytes()), delimited(0x12, value)].concat();
     delimited(0x0a, &entry)
+}
+
+/// A map of these entries, plainly, or with an unknown field behind each value and behind them all.
+fn map(entries: &[(&str, Vec<u8>)], unknown: &[u8]) -> Vec<u8> {
+    let one = |(name, value): &(&str, Vec<u8>)| {
+        let key = delimited(0x0a, name.as_bytes());
+        delimited(0x0a, &[&key, &delimited(0x12, value), unknown].concat())
+    };
+    [entries.iter().flat_map(one).collect(), unknown.to_vec()].concat()
+}
+
+type Entries = Vec<(&'static str, Vec<u8>)>;
+type Lists = Vec<(&'static str, Vec<Vec<u8>>)>;
+
+fn entries() -> impl Strategy<Value = Entries> {
+    let large = prop::collection::vec(any::<u8>(), 0..300)
+        .prop_map(|it| delimited(0x0a, &delimited(0x0a, &it)));
+    let value = prop_oneof![3 => list(), 1 => large];
+    prop::collection::vec((prop::sample::select(&NAMES[..]), value), 0..9)
+}
+
+fn lists() -> impl Strategy<Value = Lists> {
+    let steps = prop::collection::vec(list(), 0..4);
+    prop::collection::vec((prop::sample::select(&NAMES[..]), steps), 0..5)
 }
 
 /// An Example's bytes: mostly the same names in the same order, sometimes in another, or twice, or cut.
@@ -217,5 +242,38 @@ proptest! {
                 prop_assert_eq!(format!("{:?}", whole.slice(index, 1)), format!("{one:?}"));
             }
         }
+    }
+
+    #[test]
+    fn unknown_fields_change_nothing(
+        records in prop::collection::vec((entries(), lists()), 1..6),
+        spec in prop::option::weighted(0.9, spec()),
+    ) {
+        let steps = |steps: &Vec<Vec<u8>>| steps.iter().flat_map(|step| delimited(0x0a, step)).collect();
+        let sequence = |(context, lists): &(Entries, Lists), unknown: &[u8]| {
+            let lists: Vec<_> = lists.iter().map(|(name, list)| (*name, steps(list))).collect();
+            [delimited(0x0a, &map(context, unknown)), delimited(0x12, &map(&lists, unknown)), unknown.to_vec()].concat()
+        };
+        let wanted: Option<Vec<ListSpec>> = spec.as_ref().map(|spec| spec.iter().map(|step| {
+            let mut step = step.clone();
+            if let Layout::Fixed { default, .. } = &mut step.layout {
+                *default = None;
+            }
+            ListSpec { step, allow_missing: true }
+        }).collect());
+        let decoded = |unknown: &[u8]| {
+            let records: Vec<_> = records.iter().map(|record| sequence(record, unknown)).collect();
+            let slices = || records.iter().map(Vec::as_slice);
+            let told = |error: tfrecs_core::example::decode::RecordError| (error.index, error.error.to_string());
+            let examples = decode(slices(), spec.as_deref());
+            let sequences = decode_sequences(slices(), spec.as_deref(), wanted.as_deref());
+            let lists = decode_sequences(slices(), Some(&[]), wanted.as_deref());
+            (
+                examples.map(|batch| shown(&batch)).map_err(told),
+                sequences.map(|(context, lists)| (shown(&context), shown(&lists))).map_err(told),
+                lists.map(|(_, lists)| shown(&lists)).map_err(told),
+            )
+        };
+        prop_assert_eq!(decoded(b""), decoded(b"\x18\x00"));
     }
 }

@@ -5,10 +5,9 @@
 //! what is read is any of the values that were there.
 #![allow(
     unsafe_code,
-    reason = "memory that is somebody else's is read, or written to; each use says why that is sound"
+    reason = "Arrow refers to memory that is not its own; it says why that is sound"
 )]
 
-use std::cell::Cell;
 use std::panic::AssertUnwindSafe;
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -16,8 +15,6 @@ use std::sync::Arc;
 use arrow_buffer::{ArrowNativeType, Buffer, ScalarBuffer};
 use pyo3::buffer::{Element, PyBuffer};
 use pyo3::prelude::*;
-
-use crate::error::wrong_type;
 
 /// What becomes of memory that is handed in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,15 +44,6 @@ pub fn borrow<T: Element + ArrowNativeType>(
     buffer: &Bound<'_, PyAny>,
 ) -> PyResult<ScalarBuffer<T>> {
     Memory::Borrowed.of(buffer.py(), PyBuffer::<T>::get(buffer)?)
-}
-
-/// The bytes of a contiguous buffer, to write to.
-pub fn cells<'a>(buffer: &'a PyBuffer<u8>) -> PyResult<&'a [Cell<u8>]> {
-    let bytes = buffer.as_slice_ptr().filter(|_| !buffer.readonly());
-    let bytes = bytes.ok_or_else(|| wrong_type("needed is memory in one piece, writable"))?;
-    // SAFETY: these are the buffer's bytes, which stay where they are for as long as it is held, and may
-    // be written to. A `Cell` lies in memory as what is in it.
-    Ok(unsafe { &*(bytes.as_ptr() as *const [Cell<u8>]) })
 }
 
 fn refer<T: Element + ArrowNativeType>(

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use pyo3::exceptions::{PyIndexError, PyTypeError};
+use pyo3::exceptions::{PyIndexError, PyMemoryError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyType};
 use tfrecs_core::interrupt::on_interrupt;
@@ -96,6 +96,11 @@ impl<T> Raise<T> for Result<T, Error> {
 /// A `TypeError`.
 pub fn wrong_type(text: impl Into<String>) -> PyErr {
     PyTypeError::new_err(text.into())
+}
+
+/// A `MemoryError`.
+pub fn no_memory() -> PyErr {
+    PyMemoryError::new_err("there is no memory for so large an array")
 }
 
 /// An `IndexError`.

@@ -68,7 +68,7 @@ mod _core {
     #[pymodule_export]
     use crate::records::PyRecords;
     #[pymodule_export]
-    use crate::rows::{coordinates, put_rows};
+    use crate::rows::{coordinates, side_by_side};
     #[pymodule_export]
     use crate::scan::PyScan;
     #[pymodule_export]

@@ -1,27 +1,28 @@
 //! Rows of different lengths, as dense and as sparse tensors have them.
 
 use arrow_buffer::Buffer;
-use pyo3::buffer::PyBuffer as BufferView;
+use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
 use tfrecs_core::example::rows;
 
-use crate::borrowed::{borrow, cells};
+use crate::borrowed::borrow;
 use crate::columns::PyBuffer;
+use crate::error::no_memory;
 
-/// Copies rows of `values` (bytes), which lie between `row_splits`, to the left of the rows of `table`
-/// (bytes): an element has `element` bytes, a row of the table `row`.
+/// Rows of `values` (bytes), which lie between `row_splits`, as those of a table (bytes) of `longest` elements
+/// each: what they lack is `filler`, an element.
 #[pyfunction]
-pub fn put_rows(
+pub fn side_by_side(
+    py: Python<'_>,
     values: &Bound<'_, PyAny>,
     row_splits: &Bound<'_, PyAny>,
-    element: usize,
-    row: usize,
-    table: &Bound<'_, PyAny>,
-) -> PyResult<()> {
+    longest: usize,
+    filler: &[u8],
+) -> PyResult<PyBuffer> {
     let (values, row_splits) = (borrow::<u8>(values)?, borrow::<i64>(row_splits)?);
-    let table = BufferView::<u8>::get(table)?;
-    rows::put_rows(&values, &row_splits, element, row, cells(&table)?);
-    Ok(())
+    let table = py.detach(|| rows::side_by_side(&values, &row_splits, longest, filler));
+    let table = table.ok_or_else(no_memory)?;
+    Ok(PyBuffer::values(Buffer::from_vec(table)))
 }
 
 /// For each of `values` values (int64) its row and its place in that row.

@@ -52,11 +52,10 @@ def rows_side_by_side(
         default: A scalar for what the rows leave empty; None is 0.
     """
     shape = (len(row_splits) - 1, longest, *values.shape[1:])
-    dense = _filled(shape, values.dtype, default)
-    element = values.dtype.itemsize * math.prod(values.shape[1:])
-    given, wanted = (array.reshape(-1).view(np.uint8) for array in (values, dense))
-    _core.put_rows(given, row_splits, element, element * longest, wanted)
-    return dense
+    filler = np.full(values.shape[1:], 0 if default is None else default, values.dtype)
+    given = values.reshape(-1).view(np.uint8)
+    table = _core.side_by_side(given, row_splits, longest, filler.tobytes())
+    return np.frombuffer(table, values.dtype).reshape(shape)  # type: ignore[call-overload, no-any-return, unused-ignore]
 
 
 def _scattered_bytes(values: BytesArray, places: IntArray, size: int, default: Any) -> BytesArray:

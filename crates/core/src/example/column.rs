@@ -9,9 +9,10 @@ use arrow_schema::{ArrowError, DataType, Field};
 use super::message::{self, Feature};
 use super::numbers::Misfit;
 use super::places::{Cell, Cells};
+use super::runs;
 use super::spec::{DType, FeatureSpec, Kind, Layout, elements_of};
 use super::values::{Outlook, Values, as_offset};
-use super::wire::WireError;
+use super::wire::{Wire, WireError};
 use crate::error::{Error, Result};
 
 /// What keeps the current row from having values, but a later entry of the same name may mend.
@@ -192,6 +193,23 @@ impl ColumnBuilder {
         };
         self.rows += rows;
         rows
+    }
+
+    /// Takes the steps that `list` begins with, as far as they are short and plain, each as a row.
+    #[inline]
+    pub fn take_run(&mut self, list: &mut Wire<'_>) {
+        if self.trouble.is_some() || self.each == 0 {
+            return;
+        }
+        if self.is_fixed {
+            self.rows += runs::take(list, &mut self.values, Some(self.each), |_| {});
+        } else if self.each == 1 {
+            let (splits, present) = (&mut self.row_splits, &mut self.present);
+            self.rows += runs::take(list, &mut self.values, None, |end| {
+                splits.push(as_offset(end));
+                present.push(true);
+            });
+        }
     }
 
     #[inline]

@@ -294,20 +294,13 @@ impl<C: Column> Decoder<C> {
                 place += 1;
                 continue;
             }
-            let mut wire = Wire(rest);
-            let entry = message::next_entry(&mut wire).ok()??;
-            let found = self.directory.find(place, entry.key)?;
+            let (key, value, behind) = message::usual_entry(Wire(rest))?;
+            let found = self.directory.find(place, key)?;
             if let Some(column) = found.column {
-                let value = entry.value.only()?;
-                // What has no bytes may lie anywhere.
-                let start = if value.is_empty() {
-                    at
-                } else {
-                    offset_in(record, value)
-                };
+                let start = offset_in(record, value);
                 self.places.note(column, row, start, value.len())?;
             }
-            (rest, place) = (wire.0, found.next);
+            (rest, place) = (behind.0, found.next);
         }
         Some(())
     }
@@ -322,12 +315,7 @@ impl<C: Column> Decoder<C> {
 
     fn decode_row(&mut self, record: &[u8], row: usize) -> Result<()> {
         let mut seen = Seen::default();
-        message::for_each_map(record, C::MAP, |mut map| {
-            while let Some(entry) = message::next_entry(&mut map)? {
-                self.set(&entry, row, &mut seen)?;
-            }
-            Ok::<(), Error>(())
-        })?;
+        message::for_each_map(record, C::MAP, |map| self.decode_map(map, row, &mut seen))?;
         if seen.rows.unsigned_abs() == self.columns.len() {
             return Ok(());
         }
@@ -336,29 +324,63 @@ impl<C: Column> Decoder<C> {
             .try_for_each(|column| column.fill_row(row))
     }
 
-    fn set(&mut self, entry: &Entry<'_>, row: usize, seen: &mut Seen) -> Result<()> {
-        let Some(found) = self.directory.find(seen.place, entry.key) else {
-            if self.is_inferring {
-                let has_row = self.add_column(entry, row)?;
-                seen.rows += isize::from(has_row);
-            } else {
-                self.directory.add_unasked(entry.key);
+    fn decode_map(&mut self, mut map: Wire<'_>, row: usize, seen: &mut Seen) -> Result<()> {
+        loop {
+            if let Some(expected) = self.directory.expected(seen.place)
+                && let Some((start, end)) = expected.value_in(map.0)
+                && let Some((entry, rest)) = map.0.split_at_checked(end)
+            {
+                let column = expected.column();
+                (map.0, seen.place) = (rest, seen.place + 1);
+                let value = entry.get(start..).unwrap_or_default();
+                self.set(column, row, seen, |column| column.set(row, value))?;
+                continue;
             }
-            let found = self.directory.find(seen.place, entry.key);
-            seen.place = found.map_or(seen.place, |found| found.next);
-            return Ok(());
-        };
-        seen.place = found.next;
-        if let Some(column) = found.column.and_then(|index| self.columns.get_mut(index)) {
+            let Some(entry) = message::next_entry(&mut map)? else {
+                return Ok(());
+            };
+            if let Some(found) = self.directory.find(seen.place, entry.key) {
+                seen.place = found.next;
+                self.set(found.column, row, seen, |column| {
+                    set_entry(column, row, &entry)
+                })?;
+            } else {
+                self.take_new(&entry, row, seen)?;
+            }
+        }
+    }
+
+    /// Sets row `row` of a column, if there is one.
+    fn set(
+        &mut self,
+        column: Option<usize>,
+        row: usize,
+        seen: &mut Seen,
+        set: impl FnOnce(&mut C) -> Result<()>,
+    ) -> Result<()> {
+        if let Some(column) = column.and_then(|index| self.columns.get_mut(index)) {
             seen.rows -= isize::from(column.has_row(row));
-            set_entry(column, row, entry)?;
+            set(column)?;
             seen.rows += isize::from(column.has_row(row));
         }
         Ok(())
     }
 
-    /// Adds a column for a name that was not seen before; true if it has this row.
+    /// Takes an entry with a name that was not seen before.
     #[cold]
+    fn take_new(&mut self, entry: &Entry<'_>, row: usize, seen: &mut Seen) -> Result<()> {
+        if self.is_inferring {
+            let has_row = self.add_column(entry, row)?;
+            seen.rows += isize::from(has_row);
+        } else {
+            self.directory.add_unasked(entry.key);
+        }
+        let found = self.directory.find(seen.place, entry.key);
+        seen.place = found.map_or(seen.place, |found| found.next);
+        Ok(())
+    }
+
+    /// Adds a column for a name that was not seen before; true if it has this row.
     fn add_column(&mut self, entry: &Entry<'_>, row: usize) -> Result<bool> {
         let index = self.columns.len();
         let cells = (index + 1).saturating_mul(self.size.rows);

@@ -150,16 +150,6 @@ impl<'a> Merged<'a> {
         }
     }
 
-    /// The message's bytes, if they are in one piece.
-    #[must_use]
-    #[inline]
-    pub fn only(&self) -> Option<&'a [u8]> {
-        match self.bytes {
-            Cow::Borrowed(bytes) => Some(bytes),
-            Cow::Owned(_) => None,
-        }
-    }
-
     /// The message's bytes.
     ///
     /// # Errors
@@ -205,14 +195,11 @@ impl<'a> Entry<'a> {
         })
     }
 
-    /// The entry that every writer writes: the key, then the value, each once.
+    /// The entry that every writer writes.
     #[inline]
     fn parse_usual(bytes: &'a [u8]) -> Option<Self> {
-        let mut wire = Wire(bytes.strip_prefix(&[0x0a])?);
-        let key = wire.bytes().ok()?;
-        let mut wire = Wire(wire.0.strip_prefix(&[0x12])?);
-        let value = wire.bytes().ok()?;
-        wire.is_empty().then_some(Self {
+        let (key, value) = only_pair(bytes)?;
+        Some(Self {
             key,
             value: Merged::new(value),
         })
@@ -225,6 +212,25 @@ impl<'a> Entry<'a> {
     pub fn name(&self) -> Result<&'a str> {
         std::str::from_utf8(self.key).map_err(|_| WireError::NotUtf8)
     }
+}
+
+/// Key and value of an entry that every writer writes: the one, then the other, each once.
+#[inline]
+fn only_pair(entry: &[u8]) -> Option<(&[u8], &[u8])> {
+    let mut wire = Wire(entry.strip_prefix(&[0x0a])?);
+    let key = wire.bytes().ok()?;
+    let mut wire = Wire(wire.0.strip_prefix(&[0x12])?);
+    let value = wire.bytes().ok()?;
+    wire.is_empty().then_some((key, value))
+}
+
+/// Key and value of the next entry of a map, and what follows, if it is one that every writer writes.
+#[must_use]
+#[inline]
+pub fn usual_entry(map: Wire<'_>) -> Option<(&[u8], &[u8], Wire<'_>)> {
+    let mut wire = Wire(map.0.strip_prefix(&[0x0a])?);
+    let (key, value) = only_pair(wire.bytes().ok()?)?;
+    Some((key, value, wire))
 }
 
 /// Calls `visit` with the bytes of every map in field `field` of `record`; together they are one map.

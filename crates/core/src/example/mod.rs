@@ -24,6 +24,7 @@ pub mod order;
 mod places;
 pub mod raw;
 pub mod rows;
+mod runs;
 pub mod scalars;
 mod short;
 pub mod spec;

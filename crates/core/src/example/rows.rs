@@ -1,19 +1,47 @@
 //! Rows of different lengths, as dense and as sparse tensors have them.
 
-use std::cell::Cell;
-
-/// Copies rows of `values`, which lie between `row_splits`, to the left of the rows of a `table`.
+/// Rows of `values`, which lie between `row_splits`, as the rows of a table of `longest` elements each, an
+/// element being as long as `filler`, which stands where a row has no more; none if there is no memory. What a row of the
+/// table has no room for is left out, as is a row that lies outside of the values.
 ///
-/// An element has `element` bytes, and a row of the table `row` bytes. What a row of the table has no
-/// room for is left out, as is a row that lies outside of the values.
-pub fn put_rows(values: &[u8], row_splits: &[i64], element: usize, row: usize, table: &[Cell<u8>]) {
-    let places = table.chunks_exact(row.max(1));
-    for (bounds, places) in row_splits.windows(2).zip(places) {
+/// ```
+/// use tfrecs_core::example::rows::side_by_side;
+///
+/// let table = side_by_side(b"aabbbc", &[0, 2, 5, 6], 3, b".").unwrap();
+/// assert_eq!(table, b"aa.bbbc..");
+/// ```
+#[must_use]
+pub fn side_by_side(
+    values: &[u8],
+    row_splits: &[i64],
+    longest: usize,
+    filler: &[u8],
+) -> Option<Vec<u8>> {
+    let rows = row_splits.len().saturating_sub(1);
+    let row = longest.saturating_mul(filler.len());
+    let mut table = filled(rows.saturating_mul(row), filler)?;
+    let places = table.chunks_exact_mut(row.max(1));
+    for (bounds, place) in row_splits.windows(2).zip(places) {
         let &[start, end] = bounds else { continue };
-        for (place, &byte) in places.iter().zip(between(values, start, end, element)) {
-            place.set(byte);
+        let content = between(values, start, end, filler.len());
+        let length = content.len().min(place.len());
+        if let (Some(place), Some(content)) = (place.get_mut(..length), content.get(..length)) {
+            place.copy_from_slice(content);
         }
     }
+    Some(table)
+}
+
+fn filled(size: usize, filler: &[u8]) -> Option<Vec<u8>> {
+    let mut table = Vec::new();
+    table.try_reserve_exact(size).ok()?;
+    if filler.iter().all(|&byte| byte == 0) {
+        // The system may have memory that is zero already, and need not be written to.
+        drop(table);
+        return Some(vec![0; size]);
+    }
+    table.extend(filler.iter().cycle().take(size));
+    Some(table)
 }
 
 fn between(values: &[u8], start: i64, end: i64, element: usize) -> &[u8] {
@@ -87,18 +115,17 @@ mod tests {
         fn every_value_gets_to_its_place(
             rows in prop::collection::vec(prop::collection::vec(any::<u16>(), 0..40), 0..6),
             wider in 0..3usize,
+            filler in prop_oneof![Just(0), any::<u8>()],
         ) {
             let longest = rows.iter().map(Vec::len).max().unwrap_or(0) + wider;
             let mut expected = Vec::new();
             for row in &rows {
-                let filler = vec![0xABAB; longest - row.len()];
+                let filler = vec![u16::from_le_bytes([filler; 2]); longest - row.len()];
                 expected.extend(row.iter().chain(&filler).flat_map(|value| value.to_le_bytes()));
             }
             let values: Vec<u8> = rows.iter().flatten().flat_map(|value| value.to_le_bytes()).collect();
-            let mut table = vec![0xAB; rows.len() * longest * 2];
-            let cells = Cell::from_mut(table.as_mut_slice()).as_slice_of_cells();
-            put_rows(&values, &splits_of(&rows), 2, longest * 2, cells);
-            prop_assert_eq!(table, expected);
+            let table = side_by_side(&values, &splits_of(&rows), longest, &[filler; 2]);
+            prop_assert_eq!(table.unwrap(), expected);
         }
 
         #[test]
@@ -138,11 +165,11 @@ mod tests {
         #[test]
         fn any_splits_do_no_harm(
             splits in prop::collection::vec(prop_oneof![any::<i64>(), -2..9i64], 0..6),
-            element in prop_oneof![0..5usize, Just(usize::MAX)],
-            row in 0..9usize,
+            element in 0..5usize,
+            longest in 0..9usize,
         ) {
-            let table = vec![Cell::new(0); 20];
-            put_rows(&[1; 16], &splits, element, row, &table);
+            let table = side_by_side(&[1; 16], &splits, longest, &vec![7; element]).unwrap();
+            prop_assert_eq!(table.len(), splits.len().saturating_sub(1) * longest * element);
             prop_assert_eq!(coordinates(&splits, 5).len(), 10);
             prop_assert_eq!(indices(&splits, &[&[1; 4], &[2; 5]], Some(&splits)).len(), 12);
         }

@@ -10,9 +10,9 @@ use super::varints::{HIGH_BITS, squeeze};
 #[derive(Clone, Copy)]
 pub struct Short<'a> {
     /// How many bytes they have.
-    len: usize,
+    pub len: usize,
     /// They, and all that follows them.
-    bytes: &'a [u8],
+    pub bytes: &'a [u8],
 }
 
 /// The tag and length of a list, and those of its values, if these have no bytes: a tag of packed values or
@@ -36,15 +36,18 @@ impl<'a> Short<'a> {
         // Both lengths at once: they are those of single bytes.
         let counted = (len as u32).wrapping_mul(LENGTHS);
         let expected = (HEAD | u32::from(kind.tag())).wrapping_add(counted);
-        let is_such = u32::from_le_bytes(*head) == expected && len <= LONGEST;
+        let is_such = u32::from_le_bytes(*head) == expected && len <= LONGEST && len <= bytes.len();
         is_such.then_some(Self { len, bytes })
     }
 
-    /// The number, if there is just one integer.
+    /// The number, if there is just one integer of at most eight bytes.
     #[must_use]
     #[inline]
     pub fn int64(self) -> Option<i64> {
-        let word = u64::from_le_bytes(*self.bytes.first_chunk()?);
+        let word = match self.bytes.first_chunk() {
+            Some(word) => u64::from_le_bytes(*word),
+            None => last_word(self.bytes),
+        };
         if let 1..=2 = self.len {
             // Most numbers are small.
             let word = word & (0xffff >> (16 - 8 * self.len));
@@ -54,8 +57,7 @@ impl<'a> Short<'a> {
         }
         // The first byte without a high bit is the last of the values.
         let ends = !word & HIGH_BITS;
-        let bytes = (ends.trailing_zeros() as usize + 1) / 8;
-        if bytes != self.len || ends == 0 {
+        if ends == 0 || (ends.trailing_zeros() as usize + 1) / 8 != self.len {
             return None;
         }
         Some(squeeze(word & (ends ^ (ends - 1))).cast_signed())
@@ -70,9 +72,8 @@ impl<'a> Short<'a> {
     }
 
     /// Appends the byte string to `data`.
-    #[must_use]
     #[inline]
-    pub fn push_bytes(self, data: &mut Vec<u8>) -> Option<()> {
+    pub fn push_bytes(self, data: &mut Vec<u8>) {
         const WORD: usize = 16;
         match self.bytes.first_chunk::<WORD>() {
             // As many bytes as the compiler knows, and then back to what there is: no call.
@@ -81,8 +82,14 @@ impl<'a> Short<'a> {
                 data.extend_from_slice(word);
                 data.truncate(end);
             }
-            _ => data.extend_from_slice(self.bytes.get(..self.len)?),
+            _ => data.extend_from_slice(self.bytes.get(..self.len).unwrap_or_default()),
         }
-        Some(())
     }
+}
+
+/// Fewer bytes than a word has, with zeros behind them.
+#[cold]
+fn last_word(bytes: &[u8]) -> u64 {
+    let bytes = bytes.iter().rev();
+    bytes.fold(0, |word, &byte| word << 8 | u64::from(byte))
 }

@@ -9,7 +9,7 @@ use arrow_schema::{ArrowError, Field};
 
 use super::column::{ColumnBuilder, Place, nulls_of};
 use super::message;
-use super::places::{Cell, Cells};
+use super::places::Cells;
 use super::spec::ListSpec;
 use super::values::{Outlook, as_offset};
 use super::wire::Wire;
@@ -80,7 +80,9 @@ impl StepsBuilder {
     /// # Errors
     /// What is wrong with the bytes.
     pub fn set(&mut self, row: usize, feature_list: &[u8]) -> Result<()> {
-        self.truncate(row);
+        if self.fault.is_some() || self.has_row(row) {
+            self.truncate(row);
+        }
         let first = self.steps.rows();
         self.take_steps(feature_list, first)
             .map_err(|error| error.at_feature(self.steps.name()))?;
@@ -95,9 +97,7 @@ impl StepsBuilder {
     fn take_steps(&mut self, feature_list: &[u8], first: usize) -> Result<()> {
         let mut rest = Wire(feature_list);
         while self.fault.is_none() {
-            if self.take_short(&mut rest) {
-                continue;
-            }
+            self.steps.take_run(&mut rest);
             let Some(feature) = message::next_step(&mut rest)? else {
                 return Ok(());
             };
@@ -106,25 +106,6 @@ impl StepsBuilder {
         // Nobody wants the rest, but it must be sound.
         while message::next_step(&mut rest)?.is_some() {}
         Ok(())
-    }
-
-    /// Takes a step off the list, if it is short and plain; false, and nothing has changed, if not.
-    #[inline]
-    fn take_short(&mut self, list: &mut Wire<'_>) -> bool {
-        // The first step goes the long way, which makes room for the others.
-        let &[0x0a, len @ 0..0x80, ref bytes @ ..] = list.0 else {
-            return false;
-        };
-        let len = usize::from(len);
-        let Some(rest) = bytes.get(len..) else {
-            return false;
-        };
-        let step = std::iter::once(Some(Cell { len, bytes }));
-        let done = self.steps.rows() > 0 && self.steps.take_short(step) == 1;
-        if done {
-            list.0 = rest;
-        }
-        done
     }
 
     fn take_step(&mut self, feature: &[u8], first: usize) -> Result<()> {
@@ -162,12 +143,10 @@ impl StepsBuilder {
     /// Takes rows back: there are only the first `rows` again.
     pub fn truncate(&mut self, rows: usize) {
         self.fault = None;
-        if self.has_row(rows) {
-            self.row_splits.truncate(rows + 1);
-            self.present.truncate(rows);
-            let steps = self.row_splits.last().copied().unwrap_or(0);
-            self.steps.truncate(usize::try_from(steps).unwrap_or(0));
-        }
+        self.row_splits.truncate(rows + 1);
+        self.present.truncate(rows);
+        let steps = self.row_splits.last().copied().unwrap_or(0);
+        self.steps.truncate(usize::try_from(steps).unwrap_or(0));
     }
 
     /// Writes row `row`, if its record has not: no steps.
@@ -205,5 +184,205 @@ impl StepsBuilder {
             Field::new(name, lists.data_type().clone(), true),
             Arc::new(lists),
         ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::spec::{DType, FeatureSpec, Layout};
+    use super::super::wire::push_varint;
+    use super::*;
+    use arrow_data::ArrayData;
+    use proptest::prelude::*;
+
+    impl StepsBuilder {
+        /// As [`StepsBuilder::set`], but every step goes the long way.
+        fn set_plainly(&mut self, row: usize, feature_list: &[u8]) -> Result<()> {
+            self.truncate(row);
+            let first = self.steps.rows();
+            let mut rest = Wire(feature_list);
+            let mut take = || {
+                while let Some(feature) = message::next_step(&mut rest)? {
+                    if self.fault.is_none() {
+                        self.take_step(feature, first)?;
+                    }
+                }
+                Ok(())
+            };
+            take().map_err(|error: Error| error.at_feature(self.steps.name()))?;
+            if self.fault.is_some() {
+                self.steps.truncate(first);
+            } else {
+                self.end_row(true);
+            }
+            Ok(())
+        }
+    }
+
+    fn delimited(tag: u8, content: &[u8]) -> Vec<u8> {
+        let mut bytes = vec![tag];
+        push_varint(&mut bytes, content.len() as u64);
+        bytes.extend(content);
+        bytes
+    }
+
+    /// A step of a list with this tag, and these values behind one tag.
+    fn step(tag: u8, values: &[u8]) -> Vec<u8> {
+        delimited(0x0a, &delimited(tag, &delimited(0x0a, values)))
+    }
+
+    fn varints(values: &[u64]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for &value in values {
+            push_varint(&mut bytes, value);
+        }
+        bytes
+    }
+
+    /// Steps as writers write them, those at the limits of what is short among them, and a few that are
+    /// not.
+    fn any_step() -> impl Strategy<Value = Vec<u8>> {
+        let number = || {
+            prop_oneof![
+                any::<u64>().prop_flat_map(|value| (0u32..64).prop_map(move |by| value >> by)),
+                Just(1 << 56),
+                Just((1 << 56) - 1),
+            ]
+        };
+        let floats = prop::sample::select(vec![0usize, 1, 2, 3, 16, 17, 30, 31, 32]);
+        prop_oneof![
+            4 => number().prop_map(|it| step(0x1a, &varints(&[it]))),
+            2 => prop::collection::vec(number(), 0..4).prop_map(|it| step(0x1a, &varints(&it))),
+            1 => prop::collection::vec(number(), 10..20).prop_map(|it| step(0x1a, &varints(&it))),
+            1 => prop::collection::vec(any::<u8>(), 0..12).prop_map(|it| step(0x1a, &it)),
+            1 => any::<u8>().prop_map(|it| delimited(0x0a, &delimited(0x1a, &[0x08, it & 0x7f]))),
+            4 => floats.prop_flat_map(|count| prop::collection::vec(any::<u8>(), 4 * count))
+                .prop_map(|it| step(0x12, &it)),
+            1 => prop::collection::vec(any::<u8>(), 0..12).prop_map(|it| step(0x12, &it)),
+            4 => prop::collection::vec(any::<u8>(), 0..40).prop_map(|it| step(0x0a, &it)),
+            1 => prop::collection::vec(any::<u8>(), 115..135).prop_map(|it| step(0x0a, &it)),
+            1 => Just(delimited(0x0a, &delimited(0x0a, b"\x0a\x01a\x0a\x01b"))),
+            1 => prop::collection::vec(0x80u8.., 1..12).prop_map(|it| step(0x1a, &it)),
+            1 => (prop::sample::select(vec![0x0a, 0x12, 0x1a]), 120u8..140).prop_map(|(tag, len)| forged(tag, len)),
+            1 => prop::collection::vec(any::<u8>(), 0..9),
+        ]
+    }
+
+    /// What looks like a step with all lengths in single bytes, if one forgets that these have seven bits.
+    fn forged(tag: u8, len: u8) -> Vec<u8> {
+        let mut bytes = vec![
+            0x0a,
+            len.wrapping_add(4),
+            tag,
+            len.wrapping_add(2),
+            0x0a,
+            len,
+        ];
+        bytes.resize(bytes.len() + usize::from(len), 1);
+        bytes
+    }
+
+    /// The bytes of a list: the same few steps by turns, a step many times, any steps; some damaged.
+    fn list() -> impl Strategy<Value = Vec<u8>> {
+        let turns = (prop::collection::vec(any_step(), 1..4), 0usize..12)
+            .prop_map(|(steps, count)| steps.into_iter().cycle().take(count).collect::<Vec<_>>());
+        let others = prop::collection::vec(any_step(), 0..8);
+        let damage = (0usize..12, any::<prop::sample::Index>());
+        (prop_oneof![3 => turns, 1 => others], damage).prop_map(|(steps, (damage, at))| {
+            let mut bytes = steps.concat();
+            let at = at.index(bytes.len().max(1));
+            match (damage, bytes.get_mut(at)) {
+                (0, Some(byte)) => *byte ^= 1 << (at % 8),
+                (1, Some(byte)) => *byte = byte.wrapping_add(1),
+                (2, _) => bytes.truncate(at),
+                _ => {}
+            }
+            bytes
+        })
+    }
+
+    fn spec() -> impl Strategy<Value = ListSpec> {
+        use DType::{Bytes, Float32, Int64, UInt8};
+        let fixed = |shape: Vec<usize>| Layout::Fixed {
+            shape,
+            default: None,
+        };
+        let layout = prop_oneof![
+            3 => Just(fixed(vec![])),
+            2 => prop::sample::select(vec![0usize, 1, 2, 3, 16, 17, 30, 31, 32]).prop_map(move |each| fixed(vec![each])),
+            3 => Just(Layout::Ragged { shape: vec![] }),
+        ];
+        let dtype = prop::sample::select(vec![Bytes, Float32, Float32, Int64, Int64, UInt8]);
+        (dtype, layout, any::<bool>()).prop_map(|(dtype, layout, allow_missing)| ListSpec {
+            step: FeatureSpec {
+                name: "steps".into(),
+                dtype,
+                layout,
+            },
+            allow_missing,
+        })
+    }
+
+    /// What becomes of rows of which each has some entries: the column, or where it fails and why.
+    fn decoded(
+        mut column: StepsBuilder,
+        rows: &[Vec<Vec<u8>>],
+        set: impl Fn(&mut StepsBuilder, usize, &[u8]) -> Result<()>,
+    ) -> std::result::Result<(Field, ArrayData), (usize, String)> {
+        for (row, entries) in rows.iter().enumerate() {
+            let outcome = entries
+                .iter()
+                .try_for_each(|entry| set(&mut column, row, entry))
+                .and_then(|()| column.fill_row(row));
+            outcome.map_err(|error| (row, error.to_string()))?;
+        }
+        let (field, array) = column.finish().unwrap();
+        Ok((field, array.to_data()))
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(3000))]
+
+        #[test]
+        fn runs_are_what_their_steps_are_one_by_one(
+            rows in prop::collection::vec(
+                prop_oneof![8 => prop::collection::vec(list(), 1), 1 => prop::collection::vec(list(), 0..3)],
+                0..6,
+            ),
+            spec in prop::option::weighted(0.9, spec()),
+        ) {
+            let column = || spec.as_ref().map_or_else(|| StepsBuilder::found("steps", 0), StepsBuilder::new);
+            let found = decoded(column(), &rows, StepsBuilder::set);
+            let expected = decoded(column(), &rows, StepsBuilder::set_plainly);
+            prop_assert_eq!(found, expected);
+        }
+
+        #[test]
+        fn steps_as_writers_write_them_are_one_run(
+            values in prop::collection::vec(0u64..1 << 56, 1..9),
+            each in 1usize..31,
+        ) {
+            use super::super::column::Place;
+            let strings: Vec<Vec<u8>> = values.iter().map(|value| value.to_le_bytes().to_vec()).collect();
+            let of = |tag: u8, contents: Vec<Vec<u8>>| contents.iter().flat_map(|it| step(tag, it)).collect::<Vec<u8>>();
+            let lists = [
+                (DType::Int64, 1, of(0x1a, values.iter().map(|&value| varints(&[value])).collect())),
+                (DType::Float32, each, of(0x12, strings.iter().map(|it| it[..4].repeat(each)).collect())),
+                (DType::Bytes, 1, of(0x0a, strings.clone())),
+            ];
+            for (dtype, each, list) in lists {
+                for layout in [
+                    Layout::Fixed { shape: vec![each], default: None },
+                    Layout::Ragged { shape: vec![] },
+                ] {
+                    let spec = FeatureSpec { name: "steps".into(), dtype, layout };
+                    let mut column = ColumnBuilder::new(&spec, Place::Step);
+                    let mut rest = Wire(&list);
+                    column.take_run(&mut rest);
+                    prop_assert!(rest.is_empty(), "{:?}", rest.0);
+                    prop_assert_eq!(column.rows(), values.len());
+                }
+            }
+        }
     }
 }

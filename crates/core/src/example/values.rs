@@ -192,7 +192,7 @@ impl Values {
         let is = |found: usize| count.is_none_or(|count| count == found);
         match self {
             Self::Bytes(data, ends) if is(1) => take(features, |feature| {
-                Short::of(feature, Kind::Bytes)?.push_bytes(data)?;
+                Short::of(feature, Kind::Bytes)?.push_bytes(data);
                 ends.push(as_offset(data.len()));
                 end(ends.len() - 1);
                 Some(())

@@ -93,7 +93,10 @@ impl Records {
     /// The records of all `parts`, frames and all, in one buffer.
     #[must_use]
     pub fn concat(parts: &[Self]) -> Self {
-        let (mut bytes, mut spans, mut origins) = (Vec::new(), Vec::new(), Vec::new());
+        let total = parts.iter().map(|part| part.region().len()).sum();
+        let count = parts.iter().map(Self::len).sum();
+        let (mut bytes, mut spans) = (Vec::with_capacity(total), Vec::with_capacity(count));
+        let mut origins = Vec::new();
         for part in parts {
             let start = part.region().start;
             let region = part.bytes.get(part.region()).unwrap_or_default();

@@ -175,7 +175,7 @@ fn entry(bytes: &[u8]) -> Result<Entry> {
             _ => {}
         }
     }
-    Ok((key, merged(value)))
+    Ok((key, merged(&value)))
 }
 
 /// A message that came in parts, or what is wrong with one of them: nobody need ask for it.
@@ -184,9 +184,9 @@ pub type Merged = Result<Vec<u8>>;
 /// Joins the parts of a message. Each must be one by itself, as for TensorFlow, protobuf and prost's derived
 /// code; the bytes of all, read as one, may be sound where the first ends inside an unknown field, whose
 /// content is then what follows.
-fn merged(parts: Vec<Vec<u8>>) -> Merged {
+fn merged(parts: &[Vec<u8>]) -> Merged {
     if parts.len() > 1 {
-        for part in &parts {
+        for part in parts {
             whole::<Fields>(part)?;
         }
     }
@@ -215,7 +215,7 @@ pub fn feature(bytes: &[u8]) -> Result<Option<(Kind, Merged)>> {
             _ => held = Some((kind, vec![content])),
         }
     }
-    Ok(held.map(|(kind, parts)| (kind, merged(parts))))
+    Ok(held.map(|(kind, parts)| (kind, merged(&parts))))
 }
 
 /// The values of a list, as they are in it.
