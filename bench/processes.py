@@ -78,10 +78,10 @@ def last_line(command: list[str]) -> str:
 
 
 def environment() -> dict[str, str]:
-    """Return the environment of a measurement: TensorFlow says less, and NumPy's BLAS has no threads.
+    """Return the environment of a measurement.
 
-    Those wait busily for a while after they were started, on a core that others measure; no job
-    has anything for them to do.
+    TensorFlow says less. NumPy's BLAS has no threads: they wait busily for a while after they were
+    started, on a core that others need, and no job has anything for them to do.
     """
     return {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "OPENBLAS_NUM_THREADS": "1"}
 

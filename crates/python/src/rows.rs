@@ -1,7 +1,6 @@
 //! Rows of different lengths, as dense and as sparse tensors have them.
 
 use arrow_buffer::Buffer;
-use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
 use tfrecs_core::example::rows;
 
