@@ -126,7 +126,8 @@ class RecordWriter:
             survives a power cut whole. False leaves it to the system when they get there, as
             TensorFlow does; a file that can be made again need not wait.
         num_threads: How many threads compress a GZIP file; None is one for each core, 1 is the
-            caller's own. The file is the same with any number.
+            caller's own. An uncompressed file is written by one more thread from its fifth
+            megabyte on, unless this is 1. The file is the same with any number.
         compression_level, window_bits, mem_level, compression_strategy, flush_mode,
             input_buffer_size: As in `tf.io.TFRecordOptions`: zlib's parameters, where the file is
             compressed, and ignored where it is not. With any of them a GZIP file is one stream,

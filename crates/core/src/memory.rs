@@ -34,7 +34,7 @@ const MOST_KEPT: usize = 64 << 20;
 
 /// How often to look whether another thread has done with the list of free blocks, before doing without.
 /// It has in no time, unless it went missing in a fork.
-const PATIENCE: usize = 1000;
+const PATIENCE: usize = 100;
 
 /// The system's allocator, and blocks that are used again.
 ///

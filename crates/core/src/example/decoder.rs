@@ -239,12 +239,13 @@ impl<C: Column> Decoder<C> {
             let group = rest.get(..short).unwrap_or_default();
             let long = if self.set_columns(group, row + done).is_ok() {
                 done += short;
-                // Behind the group is an unusual record; if that was a small one, more of them will come.
+                // Behind a group that is not full is an unusual record; behind a small one there are more.
                 self.distrust = match short {
                     0..WORTHWHILE if !is_first => MOST_DISTRUST.min(2 * self.distrust),
                     _ => 1,
                 };
-                self.distrust
+                let is_full = short == Places::room(self.columns.len());
+                if is_full { 0 } else { self.distrust }
             } else {
                 for column in &mut self.columns {
                     column.truncate(row + done);
@@ -267,7 +268,7 @@ impl<C: Column> Decoder<C> {
         if rows < WORTHWHILE {
             return 0;
         }
-        self.places.clear(self.columns.len());
+        self.places.clear(self.columns.len(), rows);
         let mut usual = 0;
         for record in records.iter().take(rows) {
             if self.note(record, usual).is_none() {

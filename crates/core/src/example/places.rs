@@ -31,12 +31,11 @@ impl Places {
         1 << (MAX_PLACES / columns.max(1)).clamp(1, MAX_ROWS).ilog2()
     }
 
-    /// Forgets all.
-    pub fn clear(&mut self, columns: usize) {
-        let rows = Self::room(columns);
-        self.rows = rows.ilog2();
+    /// Forgets all, and makes room for the places in `rows` records.
+    pub fn clear(&mut self, columns: usize, rows: usize) {
+        self.rows = rows.next_power_of_two().ilog2();
         self.places.clear();
-        self.places.resize(columns * rows, NONE);
+        self.places.resize(columns << self.rows, NONE);
     }
 
     /// Whether places in a record of so many bytes can be noted.

@@ -130,7 +130,7 @@ impl Members {
         self.ready.clear();
         member::pack(&mut self.packer, &self.pending, frames, &mut self.ready);
         self.pending.clear();
-        Ok(file.write_all(&self.ready)?)
+        file.write_all(&self.ready)
     }
 }
 

@@ -8,6 +8,7 @@
 
 mod ahead;
 mod append;
+mod behind;
 mod buffer;
 pub mod compression;
 pub mod crc;

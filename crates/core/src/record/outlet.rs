@@ -1,11 +1,11 @@
 //! From frames to the file: in whole blocks as they are, in gzip members, or through the original zlib.
 
-use std::io;
-
+use super::behind::Piece;
 use super::deflate::{Deflater, Flush};
 use super::frame::{self, FOOTER, HEADER};
 use super::members::Members;
 use super::publish::Destination;
+use super::records::Records;
 use crate::error::Result;
 
 /// What becomes of frames on their way to the file.
@@ -27,8 +27,7 @@ impl Outlet {
             Self::Plain(blocks) => {
                 blocks.push(&header, file)?;
                 blocks.push(record, file)?;
-                blocks.push(&frame::footer(record), file)?;
-                Ok(())
+                blocks.push(&frame::footer(record), file)
             }
             Self::Members(members) => {
                 members.begin(HEADER + record.len() + FOOTER, file)?;
@@ -40,19 +39,20 @@ impl Outlet {
             Self::Stream(stream) => {
                 stream.push(&header, file)?;
                 stream.push(record, file)?;
-                stream.push(&frame::footer(record), file)?;
-                Ok(())
+                stream.push(&frame::footer(record), file)
             }
         }
     }
 
-    /// Adds records in their frames, if they go to the file as they are, and says whether they do.
-    pub fn add_frames(&mut self, frames: &[u8], file: &mut Destination) -> Result<bool> {
-        if let Self::Plain(blocks) = self {
-            blocks.push(frames, file)?;
-            return Ok(true);
+    /// Adds records in their frames, if they lie in such and go to the file as they are, and says whether they do.
+    pub fn add_frames(&mut self, records: &Records, file: &mut Destination) -> Result<bool> {
+        match (self, records.frames()) {
+            (Self::Plain(blocks), Some(frames)) => {
+                blocks.push_frames(records, frames, file)?;
+                Ok(true)
+            }
+            _ => Ok(false),
         }
-        Ok(false)
     }
 
     /// Whether a record of so many bytes can be added without compressing or writing anything.
@@ -69,18 +69,18 @@ impl Outlet {
     /// Writes everything so far, in a form that can be read.
     pub fn flush(&mut self, file: &mut Destination) -> Result<()> {
         match self {
-            Self::Plain(blocks) => Ok(blocks.flush(file)?),
+            Self::Plain(blocks) => blocks.flush(file),
             Self::Members(members) => members.flush(file, false),
-            Self::Stream(stream) => Ok(stream.drain(Flush::Partial, file)?),
+            Self::Stream(stream) => stream.drain(Flush::Partial, file),
         }
     }
 
     /// Writes everything, and what ends the file.
     pub fn finish(&mut self, file: &mut Destination) -> Result<()> {
         match self {
-            Self::Plain(blocks) => Ok(blocks.flush(file)?),
+            Self::Plain(blocks) => blocks.flush(file),
             Self::Members(members) => members.flush(file, file.position() == 0),
-            Self::Stream(stream) => Ok(stream.drain(Flush::Finish, file)?),
+            Self::Stream(stream) => stream.drain(Flush::Finish, file),
         }
     }
 }
@@ -109,7 +109,7 @@ impl Blocks {
     }
 
     #[inline]
-    fn push(&mut self, bytes: &[u8], file: &mut Destination) -> io::Result<()> {
+    fn push(&mut self, bytes: &[u8], file: &mut Destination) -> Result<()> {
         if bytes.len() < self.limit - self.pending.len() {
             self.pending.extend_from_slice(bytes);
             return Ok(());
@@ -118,23 +118,54 @@ impl Blocks {
     }
 
     /// Writes the blocks that `bytes` complete, and keeps the rest.
-    fn push_blocks(&mut self, bytes: &[u8], file: &mut Destination) -> io::Result<()> {
-        let (head, mut rest) = bytes.split_at(self.limit - self.pending.len());
-        self.pending.extend_from_slice(head);
-        file.write_all(&self.pending)?;
-        self.pending.clear();
-        self.limit = BLOCK;
+    fn push_blocks(&mut self, bytes: &[u8], file: &mut Destination) -> Result<()> {
+        let rest = self.complete_block(bytes, file)?;
         // These lie in one piece, which need not be copied.
-        while let Some((block, behind)) = rest.split_at_checked(BLOCK) {
-            file.write_all(block)?;
-            rest = behind;
+        let (blocks, rest) = rest.split_at(rest.len() - rest.len() % BLOCK);
+        if !blocks.is_empty() {
+            file.write_all(blocks)?;
         }
-        self.pending.reserve_exact(BLOCK);
-        self.pending.extend_from_slice(rest);
+        self.keep(rest);
         Ok(())
     }
 
-    fn flush(&mut self, file: &mut Destination) -> io::Result<()> {
+    /// As [`Self::push`] of the frames of `records`, which may be written later.
+    fn push_frames(
+        &mut self,
+        records: &Records,
+        frames: &[u8],
+        file: &mut Destination,
+    ) -> Result<()> {
+        if frames.len() < self.limit - self.pending.len() {
+            self.pending.extend_from_slice(frames);
+            return Ok(());
+        }
+        let rest = self.complete_block(frames, file)?;
+        let start = frames.len() - rest.len();
+        let (blocks, rest) = rest.split_at(rest.len() - rest.len() % BLOCK);
+        if !blocks.is_empty() {
+            let range = start..start + blocks.len();
+            file.write_piece(Piece::Frames(records.clone(), range))?;
+        }
+        self.keep(rest);
+        Ok(())
+    }
+
+    /// Writes the block that is completed by the first of these bytes; the others.
+    fn complete_block<'a>(&mut self, bytes: &'a [u8], file: &mut Destination) -> Result<&'a [u8]> {
+        let (head, rest) = bytes.split_at(self.limit - self.pending.len());
+        self.pending.extend_from_slice(head);
+        self.limit = BLOCK;
+        file.write_piece(Piece::Block(std::mem::take(&mut self.pending)))?;
+        Ok(rest)
+    }
+
+    fn keep(&mut self, bytes: &[u8]) {
+        self.pending.reserve_exact(BLOCK);
+        self.pending.extend_from_slice(bytes);
+    }
+
+    fn flush(&mut self, file: &mut Destination) -> Result<()> {
         file.write_all(&self.pending)?;
         self.pending.clear();
         self.limit = left_in_block(file.position());
@@ -168,7 +199,7 @@ impl Stream {
         }
     }
 
-    fn push(&mut self, bytes: &[u8], file: &mut Destination) -> io::Result<()> {
+    fn push(&mut self, bytes: &[u8], file: &mut Destination) -> Result<()> {
         if self.pending.len() + bytes.len() > self.limit {
             self.drain(self.mode, file)?;
         }
@@ -181,14 +212,14 @@ impl Stream {
         self.write_ready(file)
     }
 
-    fn drain(&mut self, flush: Flush, file: &mut Destination) -> io::Result<()> {
+    fn drain(&mut self, flush: Flush, file: &mut Destination) -> Result<()> {
         self.deflater
             .compress(&self.pending, &mut self.ready, flush);
         self.pending.clear();
         self.write_ready(file)
     }
 
-    fn write_ready(&mut self, file: &mut Destination) -> io::Result<()> {
+    fn write_ready(&mut self, file: &mut Destination) -> Result<()> {
         let written = file.write_all(&self.ready);
         self.ready.clear();
         written

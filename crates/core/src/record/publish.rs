@@ -5,13 +5,12 @@
 //! writing in place are the two exceptions, and both say what a failure leaves behind.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use super::writeback;
+use super::behind::{Behind, Piece, Tail};
 use crate::error::{Error, Result};
-use crate::interrupt::{self, retrying};
 
 /// What to do with a file that is there already.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,13 +27,15 @@ pub enum Mode {
 /// A file that is being written, and what becomes of it.
 pub struct Destination {
     /// Where the bytes go; none any more when they are all there.
-    file: Option<File>,
+    tail: Option<Tail>,
+    /// What writes blocks, once there are many.
+    behind: Option<Behind>,
     path: PathBuf,
     fate: Fate,
-    /// How many bytes the file has.
+    /// How many bytes the file has, or will have when all is written.
     position: u64,
-    /// How many of them the system was asked to put on the disk.
-    begun: u64,
+    /// From which position on another thread may write.
+    many: u64,
     sync: bool,
     /// The process that opened it. A fork has the same object, and must not touch the file.
     process: u32,
@@ -42,8 +43,8 @@ pub struct Destination {
     forks: u32,
 }
 
-/// How many bytes may wait before the system is asked to begin to put them on the disk.
-const AHEAD: u64 = 8 << 20;
+/// From how many bytes on another thread writes: most files are small.
+const MANY: u64 = 4 << 20;
 
 /// How many forks this process is away from the first one.
 static FORKS: AtomicU32 = AtomicU32::new(0);
@@ -111,11 +112,16 @@ impl Destination {
 
     fn new(file: File, path: PathBuf, fate: Fate) -> Self {
         Self {
-            file: Some(file),
+            tail: Some(Tail {
+                file,
+                position: 0,
+                begun: Some(0),
+            }),
+            behind: None,
             path,
             fate,
             position: 0,
-            begun: 0,
+            many: u64::MAX,
             sync: true,
             process: std::process::id(),
             forks: FORKS.load(Ordering::Relaxed),
@@ -125,6 +131,17 @@ impl Destination {
     /// Says whether [`Self::complete`] waits until the bytes are on the disk, as it does at first.
     pub fn sync(&mut self, sync: bool) {
         self.sync = sync;
+        if let Some(tail) = &mut self.tail {
+            tail.begun = sync.then_some(tail.position);
+        }
+    }
+
+    /// Lets another thread write blocks, if they come to be many, and go to a file, not to a pipe or a device.
+    pub fn may_write_behind(&mut self) {
+        let is_file = |tail: &Tail| tail.file.metadata().is_ok_and(|it| it.is_file());
+        if self.tail.as_ref().is_some_and(is_file) {
+            self.many = self.position.saturating_add(MANY);
+        }
     }
 
     /// How many bytes there are in the file, those that it had before included.
@@ -161,7 +178,10 @@ impl Destination {
             Fate::Append { old_length: length }
         };
         let mut destination = Self::new(file, path.to_owned(), fate);
-        (destination.position, destination.begun) = (length, length);
+        destination.position = length;
+        if let Some(tail) = &mut destination.tail {
+            (tail.position, tail.begun) = (length, Some(length));
+        }
         Ok(destination)
     }
 
@@ -169,29 +189,61 @@ impl Destination {
     ///
     /// # Errors
     /// Of the operating system.
-    pub fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
-        let file = match &mut self.file {
-            Some(file) if self.process == std::process::id() => file,
-            _ => return Err(io::ErrorKind::BrokenPipe.into()),
-        };
-        write_all(file, bytes)?;
+    pub fn write_all(&mut self, bytes: &[u8]) -> Result<()> {
+        self.settle()?;
+        let position = self.position;
+        let tail = self.own_tail()?;
+        tail.position = position;
+        tail.write(bytes)?;
         self.position += bytes.len() as u64;
-        let ahead = self.position - self.begun;
-        if self.sync && ahead >= AHEAD {
-            writeback::begin(file, self.begun, ahead);
-            self.begun = self.position;
-        }
         Ok(())
+    }
+
+    /// Adds bytes to the file, perhaps on another thread. What goes wrong there is told later.
+    ///
+    /// # Errors
+    /// Of the operating system.
+    pub fn write_piece(&mut self, piece: Piece) -> Result<()> {
+        if self.position < self.many {
+            return self.write_all(piece.bytes());
+        }
+        if self.behind.is_none() {
+            let twin = self.own_tail()?.twin()?;
+            self.behind = Some(Behind::start(twin)?);
+        }
+        self.own_tail()?;
+        self.position += piece.bytes().len() as u64;
+        let behind = self.behind.as_mut();
+        behind.map_or(Ok(()), |behind| behind.put(piece))
+    }
+
+    /// Waits until all that was added is written.
+    fn settle(&mut self) -> Result<()> {
+        if self.is_foreign() {
+            return Ok(());
+        }
+        self.behind.as_mut().map_or(Ok(()), Behind::settle)
+    }
+
+    /// The file, if it is this process's.
+    fn own_tail(&mut self) -> io::Result<&mut Tail> {
+        let is_own = self.process == std::process::id();
+        let tail = self.tail.as_mut().filter(|_| is_own);
+        tail.ok_or_else(|| io::ErrorKind::BrokenPipe.into())
     }
 
     /// Closes the file, and makes sure that its bytes are on the disk, where it has one.
     ///
     /// # Errors
     /// Of the operating system.
-    pub fn complete(&mut self) -> io::Result<()> {
-        match self.file.take() {
-            Some(file) if self.sync && file.metadata().is_ok_and(|metadata| metadata.is_file()) => {
-                file.sync_all()
+    pub fn complete(&mut self) -> Result<()> {
+        self.settle()?;
+        self.behind = None;
+        match self.tail.take() {
+            Some(Tail { file, .. })
+                if self.sync && file.metadata().is_ok_and(|it| it.is_file()) =>
+            {
+                Ok(file.sync_all()?)
             }
             _ => Ok(()),
         }
@@ -221,7 +273,8 @@ impl Destination {
 
     /// Gives the file up: removes what is temporary, cuts off what was appended.
     pub fn abandon(&mut self) {
-        self.file = None;
+        self.behind = None;
+        self.tail = None;
         if self.is_foreign() {
             self.fate = Fate::Done;
         }
@@ -245,20 +298,6 @@ impl Drop for Destination {
     fn drop(&mut self) {
         self.abandon();
     }
-}
-
-fn write_all(file: &mut File, mut bytes: &[u8]) -> io::Result<()> {
-    while !bytes.is_empty() {
-        match retrying(|| file.write(bytes))? {
-            0 => return Err(io::ErrorKind::WriteZero.into()),
-            count => bytes = bytes.get(count..).unwrap_or_default(),
-        }
-        if !bytes.is_empty() {
-            // A signal that comes after some bytes were written cuts the call short, silently.
-            interrupt::check()?;
-        }
-    }
-    Ok(())
 }
 
 /// Where a file called `path` really goes, wherever the process is then: a link is not replaced,

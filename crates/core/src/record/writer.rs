@@ -138,6 +138,9 @@ impl RecordWriter {
         options: &WriteOptions,
     ) -> Self {
         destination.sync(options.sync);
+        if options.member_threads.is_some_and(|threads| threads > 1) {
+            destination.may_write_behind();
+        }
         Self {
             destination,
             path: path.to_owned(),
@@ -203,12 +206,10 @@ impl RecordWriter {
     /// As for [`Self::write_all`].
     pub fn write_batch(&mut self, records: &Records) -> Result<()> {
         self.check_open()?;
-        if let Some(frames) = records.frames() {
-            let added = self.outlet.add_frames(frames, &mut self.destination);
-            if self.check(added)? {
-                self.records += records.len() as u64;
-                return Ok(());
-            }
+        let added = self.outlet.add_frames(records, &mut self.destination);
+        if self.check(added)? {
+            self.records += records.len() as u64;
+            return Ok(());
         }
         self.write_all(records.iter())
     }
@@ -237,7 +238,7 @@ impl RecordWriter {
         let written = self.outlet.finish(&mut self.destination);
         self.check(written)?;
         let synced = self.destination.complete();
-        self.check(synced.map_err(Error::from))?;
+        self.check(synced)?;
         self.stage = Stage::Finished;
         Ok(())
     }

@@ -108,7 +108,7 @@ fn examples_decoded(records: &[Vec<u8>], spec: Option<&[Column]>) -> Result<Feat
     let wanted = spec.map(|spec| spec.iter().map(Column::feature).collect::<Vec<_>>());
     let work = || decode(records.iter().map(Vec::as_slice), wanted.as_deref());
     let (peak, batch) = peak_of(work);
-    check_memory(peak, records, spec.is_none());
+    check_memory(peak, records, spec.map(<[_]>::len));
     let batch = batch.map_err(|error| answer::refusal(&error))?;
     assert_eq!(batch.num_rows(), records.len());
     Ok(answer::features(&batch, spec))
@@ -125,7 +125,10 @@ fn sequences_decoded(
     let slices = records.iter().map(Vec::as_slice);
     let (peak, batches) =
         peak_of(|| decode_sequences(slices, features.as_deref(), steps.as_deref()));
-    check_memory(peak, records, context.is_none() || lists.is_none());
+    let asked = context
+        .zip(lists)
+        .map(|(context, lists)| context.len() + lists.len());
+    check_memory(peak, records, asked);
     let (context_batch, list_batch) = batches.map_err(|error| answer::refusal(&error))?;
     assert_eq!(context_batch.num_rows(), records.len());
     assert_eq!(list_batch.num_rows(), records.len());
@@ -150,10 +153,13 @@ fn tensors_decoded(records: &[Vec<u8>], wanted: Option<&'static TensorType>) -> 
 /// The bytes that a record takes in a file beside its data.
 const FRAME: usize = 16;
 
-fn check_memory(peak: usize, records: &[Vec<u8>], finding: bool) {
+/// A column that was asked for takes some memory whatever there is in it.
+const COLUMN: usize = 2_500;
+
+fn check_memory(peak: usize, records: &[Vec<u8>], asked: Option<usize>) {
     let input: usize = records.iter().map(|record| record.len() + FRAME).sum();
     // A column that nobody asked for takes hundreds of bytes, and some thousands are always allowed.
-    let constant = if finding { 10_000_000 } else { 32_000 };
+    let constant = asked.map_or(10_000_000, |columns| 16_000 + COLUMN * columns);
     let limit = 32 * input + constant;
     assert!(
         peak <= limit,
