@@ -266,6 +266,8 @@ def checked_name(name: Any) -> str:
 
 def is_encodable(text: str) -> bool:
     """Whether `text` has no lone surrogates, which UTF-8 cannot express."""
+    if text.isascii():
+        return True
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -11,6 +11,7 @@ from tfrecs.errors import SpecError, feature_error
 from tfrecs.features import is_encodable
 
 _MAX_DIM = 2**31 - 1  # of an Arrow fixed-size list
+_MAX_SIZE = 2**63 - 1
 
 
 def checked_shape(shape: Any, name: str) -> list[int]:
@@ -18,7 +19,9 @@ def checked_shape(shape: Any, name: str) -> list[int]:
     if shape is None:
         raise SpecError(f"Missing shape for feature {name}.", feature=name)
     dims = list(shape) if isinstance(shape, Iterable) else [shape]
-    if dims and dims[0] is None:
+    if not dims:
+        return dims
+    if dims[0] is None:
         raise SpecError(
             f"First dimension of shape for feature {name} unknown. "
             "Consider using FixedLenSequenceFeature.",
@@ -33,7 +36,7 @@ def checked_shape(shape: Any, name: str) -> list[int]:
         raise feature_error(name, f"shape {shape!r} is no list of integers")
     if any(dim < 0 for dim in dims):
         raise feature_error(name, f"Dimension {min(dims)} must be >= 0")
-    if max(dims, default=0) > _MAX_DIM or math.prod(map(int, dims)) > np.iinfo(np.int64).max:
+    if max(dims, default=0) > _MAX_DIM or math.prod(map(int, dims)) > _MAX_SIZE:
         raise feature_error(name, f"shape {shape!r} is too large")
     return [int(dim) for dim in dims]
 
