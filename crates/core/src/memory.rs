@@ -87,20 +87,22 @@ impl Free {
         Some(block)
     }
 
-    /// Keeps a block of this size, if there is room.
+    /// Keeps a block of this size, if there is room, and says whether.
     ///
     /// # Safety
     /// Nobody uses the block any more, and it is aligned for an address.
-    unsafe fn keep(&mut self, block: *mut u8, size: Size) -> Option<()> {
-        let last = self.last.get_mut(size.index())?;
+    unsafe fn keep(&mut self, block: *mut u8, size: Size) -> bool {
+        let Some(last) = self.last.get_mut(size.index()) else {
+            return false;
+        };
         if self.bytes + size.bytes > MOST_KEPT {
-            return None;
+            return false;
         }
         // SAFETY: the caller's.
         unsafe { link_in(block).write(*last) };
         *last = block;
         self.bytes += size.bytes;
-        Some(())
+        true
     }
 }
 
@@ -116,7 +118,7 @@ impl Memory {
 
     /// Does `work` with the free blocks; none if another thread does not let go of them.
     #[inline]
-    fn with_free<R>(&self, work: impl FnOnce(&mut Free) -> Option<R>) -> Option<R> {
+    fn with_free<R>(&self, work: impl FnOnce(&mut Free) -> R) -> Option<R> {
         let is_ours = (0..PATIENCE).any(|_| {
             let was_busy = self.is_busy.swap(true, Ordering::Acquire);
             if was_busy {
@@ -130,7 +132,7 @@ impl Memory {
         // SAFETY: whoever comes now has to wait for `is_busy`, and `work` neither panics nor allocates.
         let done = work(unsafe { &mut *self.free.get() });
         self.is_busy.store(false, Ordering::Release);
-        done
+        Some(done)
     }
 
     /// Gives all free blocks back.
@@ -138,7 +140,7 @@ impl Memory {
     fn clear(&self) {
         for index in 0..SIZES {
             let size = Size::at(index);
-            while let Some(block) = self.with_free(|free| free.take(size)) {
+            while let Some(block) = self.take(size) {
                 // SAFETY: it is of that size, was free, and is on no list any more.
                 unsafe { size.drop_block(block) };
             }
@@ -152,17 +154,23 @@ impl Memory {
     unsafe fn give(&self, block: *mut u8, size: Size) {
         // SAFETY: the caller's; blocks are aligned to more than an address is.
         let keep = || self.with_free(|free| unsafe { free.keep(block, size) });
-        if size.bytes < 1 << LARGEST {
-            if keep().is_some() {
-                return;
-            }
-            self.clear();
-            if keep().is_some() {
-                return;
-            }
+        let is_kept = size.bytes < 1 << LARGEST
+            && keep().is_some_and(|is_kept| {
+                is_kept || {
+                    self.clear();
+                    keep() == Some(true)
+                }
+            });
+        if !is_kept {
+            // SAFETY: the caller's.
+            unsafe { size.drop_block(block) };
         }
-        // SAFETY: the caller's.
-        unsafe { size.drop_block(block) };
+    }
+
+    /// A free block of this size, if there is one.
+    #[inline]
+    fn take(&self, size: Size) -> Option<*mut u8> {
+        self.with_free(|free| free.take(size))?
     }
 }
 
@@ -198,8 +206,7 @@ unsafe impl GlobalAlloc for Memory {
             // SAFETY: the caller's.
             return unsafe { System.alloc(layout) };
         };
-        let kept = self.with_free(|free| free.take(size));
-        kept.unwrap_or_else(|| size.new_block(false))
+        self.take(size).unwrap_or_else(|| size.new_block(false))
     }
 
     #[inline]
@@ -208,7 +215,7 @@ unsafe impl GlobalAlloc for Memory {
             // SAFETY: the caller's.
             return unsafe { System.alloc_zeroed(layout) };
         };
-        let Some(block) = self.with_free(|free| free.take(size)) else {
+        let Some(block) = self.take(size) else {
             return size.new_block(true);
         };
         // SAFETY: the block is as large as that, and ours.
@@ -234,7 +241,7 @@ unsafe impl GlobalAlloc for Memory {
             (None, None) => unsafe { System.realloc(address, layout, new_size) },
             (Some(size), Some(new)) if size == new => address,
             (Some(size), Some(new)) if size.is_large() && new.is_large() => {
-                match self.with_free(|free| free.take(new)) {
+                match self.take(new) {
                     // SAFETY: as below.
                     Some(kept) => unsafe { self.moved(address, layout, kept, new_size) },
                     // SAFETY: a block of that size, that only the caller knows of.
