@@ -206,7 +206,8 @@ unsafe impl GlobalAlloc for Memory {
             // SAFETY: the caller's.
             return unsafe { System.alloc(layout) };
         };
-        self.take(size).unwrap_or_else(|| size.new_block(false))
+        self.take(size)
+            .unwrap_or_else(|| size.new_block(layout.size(), false))
     }
 
     #[inline]
@@ -216,7 +217,7 @@ unsafe impl GlobalAlloc for Memory {
             return unsafe { System.alloc_zeroed(layout) };
         };
         let Some(block) = self.take(size) else {
-            return size.new_block(true);
+            return size.new_block(layout.size(), true);
         };
         // SAFETY: the block is as large as that, and ours.
         unsafe { block.write_bytes(0, layout.size()) };
@@ -241,12 +242,20 @@ unsafe impl GlobalAlloc for Memory {
             (None, None) => unsafe { System.realloc(address, layout, new_size) },
             (Some(size), Some(new)) if size == new => address,
             (Some(size), Some(new)) if size.is_large() && new.is_large() => {
-                match self.take(new) {
-                    // SAFETY: as below.
-                    Some(kept) => unsafe { self.moved(address, layout, kept, new_size) },
-                    // SAFETY: a block of that size, that only the caller knows of.
-                    None => unsafe { pages::remap(address, size.bytes, new.bytes) },
+                let kept = self.take(new);
+                // SAFETY: a block of that size, that only the caller knows of.
+                let remap = || unsafe { pages::remap(address, size.bytes, new.bytes) };
+                let other = kept.unwrap_or_else(remap);
+                if kept.is_none() && !other.is_null() {
+                    return other;
                 }
+                let other = if other.is_null() {
+                    new.new_block(new_size, false)
+                } else {
+                    other
+                };
+                // SAFETY: as below.
+                unsafe { self.moved(address, layout, other, new_size) }
             }
             // SAFETY: both have as many bytes as their layouts say.
             _ => unsafe { self.moved(address, layout, self.alloc(wanted), new_size) },

@@ -5,7 +5,7 @@ use std::ptr;
 pub const LEAST: usize = usize::MAX;
 pub const LARGE: usize = usize::MAX;
 
-pub fn map(_size: usize) -> *mut u8 {
+pub fn map(_size: usize, _used: usize) -> *mut u8 {
     ptr::null_mut()
 }
 

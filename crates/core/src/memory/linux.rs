@@ -31,9 +31,9 @@ unsafe extern "C" {
     fn madvise(address: *mut c_void, length: usize, advice: c_int) -> c_int;
 }
 
-/// So many bytes, all zero; null if there are none.
-pub fn map(size: usize) -> *mut u8 {
-    if size < PAGE {
+/// So many bytes, all zero, of which so many will be used at first; null if there are none.
+pub fn map(size: usize, used: usize) -> *mut u8 {
+    if used < PAGE {
         return map_anywhere(size);
     }
     let Some(enough) = size.checked_add(PAGE) else {
@@ -50,8 +50,10 @@ pub fn map(size: usize) -> *mut u8 {
         let block = start.add(skipped);
         unmap(start, skipped);
         unmap(block.add(size), PAGE - skipped);
-        // It can be followed only where a large page fits in whole. That it is not followed is no error.
-        madvise(block.cast(), size, MADV_HUGEPAGE);
+        // Only for pages that will mostly be filled: a large one takes all of its memory at once. That the
+        // advice is not taken is no error.
+        let filled = (used + PAGE / 2) / PAGE * PAGE;
+        madvise(block.cast(), filled.min(size), MADV_HUGEPAGE);
         block
     }
 }
@@ -82,7 +84,8 @@ pub unsafe fn unmap(address: *mut u8, size: usize) {
     }
 }
 
-/// The same block with more, or fewer, bytes; null, and nothing has changed, if there are none.
+/// The same block with more, or fewer, bytes; null, and nothing has changed, if that cannot be: if there are
+/// none, or if only a part of it is in large pages.
 ///
 /// # Safety
 /// It was mapped, and nobody but the caller uses it.

@@ -9,7 +9,9 @@ use super::pages;
 pub const LEAST: u32 = 12;
 pub const LARGEST: u32 = 25;
 
-/// Between a power of two and the next one there are so many sizes.
+/// From a power of two to the next one there are so many sizes of small blocks. Of large ones there is one:
+/// those of batches, which are never just as long, are to fit each other, and what is not used of them
+/// takes no memory.
 const STEPS: usize = 4;
 
 /// How many sizes there are.
@@ -29,7 +31,12 @@ impl Size {
         if layout.size() < pages::LEAST || layout.align() > ALIGN {
             return None;
         }
-        let step = (layout.size().checked_next_power_of_two()? / 2 / STEPS).max(1);
+        let steps = if layout.size() < pages::LARGE {
+            STEPS
+        } else {
+            1
+        };
+        let step = (layout.size().checked_next_power_of_two()? / 2 / steps).max(1);
         let bytes = layout.size().checked_next_multiple_of(step)?;
         Some(Self { bytes })
     }
@@ -59,10 +66,10 @@ impl Size {
         Layout::from_size_align(self.bytes, ALIGN).ok()
     }
 
-    /// A new block; null if there is no memory.
-    pub fn new_block(self, zeroed: bool) -> *mut u8 {
+    /// A new block, of which so many bytes will be used at first; null if there is no memory.
+    pub fn new_block(self, used: usize, zeroed: bool) -> *mut u8 {
         match self.layout() {
-            _ if self.is_large() => pages::map(self.bytes),
+            _ if self.is_large() => pages::map(self.bytes, used),
             // SAFETY: the size is not zero.
             Some(layout) if zeroed => unsafe { System.alloc_zeroed(layout) },
             // SAFETY: as above.
