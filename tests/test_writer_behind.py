@@ -7,7 +7,9 @@ import signal
 import subprocess
 import sys
 import textwrap
+import time
 import warnings
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -25,8 +27,19 @@ needs_proc = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="co
 
 
 def own_threads() -> int:
-    names = [(task / "comm").read_text() for task in Path("/proc/self/task").iterdir()]
+    names = []
+    for task in Path("/proc/self/task").iterdir():
+        with suppress(OSError):  # it may have ended since
+            names.append((task / "comm").read_text())
     return sum(name.startswith("tfrecs-") for name in names)
+
+
+def has_threads(count: int) -> bool:
+    """Whether there are soon so many: one that has begun has no name yet, one that ends is there."""
+    until = time.monotonic() + 10
+    while own_threads() != count and time.monotonic() < until:
+        time.sleep(0.001)
+    return own_threads() == count
 
 
 def run(script: str, *arguments: object) -> subprocess.CompletedProcess[str]:
@@ -89,7 +102,7 @@ def test_the_thread_ends_with_the_file(tmp_path: Path) -> None:
     for end in ("close", "discard", "drop", "finish"):
         out = tfrecs.RecordWriter(tmp_path / "a", num_threads=2)
         out.write_batch(BEGUN)
-        assert own_threads() == 1
+        assert has_threads(1)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ResourceWarning)
             if end == "drop":
@@ -97,7 +110,7 @@ def test_the_thread_ends_with_the_file(tmp_path: Path) -> None:
                 gc.collect()
             else:
                 getattr(out, end)()
-        assert own_threads() == 0
+        assert has_threads(0)
         if end == "finish":
             out.close()
     assert [*tfrecs.RecordReader(tmp_path / "a")] == BEGUN
