@@ -35,7 +35,7 @@ def own_threads() -> int:
 
 
 def has_threads(count: int) -> bool:
-    """Whether there are soon so many: one that has begun has no name yet, one that ends is there."""
+    """Whether there are soon so many: at first one has no name yet, at last it is still there."""
     until = time.monotonic() + 10
     while own_threads() != count and time.monotonic() < until:
         time.sleep(0.001)
