@@ -3,7 +3,7 @@
 //! Batches come and go, each with buffers of kilobytes and megabytes. The system takes such memory back as
 //! soon as it is free, and clears it page by page when it is next written to, which costs more than the
 //! writing. So blocks that are free again are kept, and the one that came back last goes out first: it is
-//! the likeliest to be in the processor's cache still. When more than [`MOST_KEPT`] bytes are free, all of
+//! the likeliest to be in the processor's cache still. When more than 64 MB are free, all of
 //! them go back. What is large comes in pages of 2 MB where it fills such: clearing one costs a fraction
 //! of clearing 512 small ones.
 //!
