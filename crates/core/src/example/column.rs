@@ -176,7 +176,7 @@ impl ColumnBuilder {
     /// Takes the features of the next rows as long as they are short ones without anything unusual; of how
     /// many.
     #[inline]
-    pub fn take_short<'a>(&mut self, features: impl Iterator<Item = Option<Cell<'a>>>) -> usize {
+    fn take_short<'a>(&mut self, features: impl Iterator<Item = Option<Cell<'a>>>) -> usize {
         if self.trouble.is_some() || self.each == 0 {
             return 0;
         }

@@ -1,8 +1,8 @@
 //! Rows of different lengths, as dense and as sparse tensors have them.
 
 /// Rows of `values`, which lie between `row_splits`, as the rows of a table of `longest` elements each, an
-/// element being as long as `filler`, which stands where a row has no more; none if there is no memory. What a row of the
-/// table has no room for is left out, as is a row that lies outside of the values.
+/// element being as long as `filler`, which stands where a row has no more; none if there is no memory.
+/// What a row of the table has no room for is left out, as is a row that lies outside of the values.
 ///
 /// ```
 /// use tfrecs_core::example::rows::side_by_side;

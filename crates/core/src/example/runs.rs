@@ -3,7 +3,7 @@
 //! each kind of values has a loop of its own. A run ends, before anything of it is changed, at the first
 //! step that is otherwise, which goes the long way (`steps.rs`).
 
-use super::short::Short;
+use super::short::{LONGEST, Short};
 use super::spec::Kind;
 use super::values::{Values, as_offset};
 use super::varints;
@@ -14,8 +14,6 @@ const HEAD: u64 = u64::from_le_bytes([0x0a, 4, 0, 2, 0x0a, 0, 0, 0]);
 /// Where in that a byte of values is counted.
 const LENGTHS: u64 = u64::from_le_bytes([0, 1, 0, 1, 0, 1, 0, 0]);
 const HEAD_LEN: usize = 6;
-/// With more bytes of values, the first length takes two.
-const LONGEST: usize = 0x7f - 4;
 
 /// The head of a step with so many bytes of values.
 #[inline]

@@ -22,8 +22,8 @@ const HEAD: u32 = u32::from_le_bytes([0, 2, 0x0a, 0]);
 /// Where in that a byte of values is counted.
 const LENGTHS: u32 = u32::from_le_bytes([0, 1, 0, 1]);
 
-/// As many bytes as a single byte can count, less those of the head.
-const LONGEST: usize = 0x7f - 4;
+/// As many bytes of values as a feature can have whose length is a single byte: less those of the head.
+pub const LONGEST: usize = 0x7f - 4;
 
 impl<'a> Short<'a> {
     /// The values in a feature, if it is a short one of this kind.
