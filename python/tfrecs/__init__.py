@@ -11,6 +11,7 @@ Every exception is an Error, but for the TypeError and IndexError of Python's ow
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from tfrecs.access import IndexedRecords, open  # noqa: A004 - as gzip.open
 from tfrecs.arrays import BytesArray, RaggedTensor, SparseTensor
 from tfrecs.batch import Batch
 from tfrecs.dataset import Dataset
@@ -41,12 +42,14 @@ from tfrecs.features import (
     SparseFeature,
     VarLenFeature,
 )
+from tfrecs.indices import build_index
 from tfrecs.parsing import (
     parse_example,
     parse_sequence_example,
     parse_single_example,
     parse_single_sequence_example,
 )
+from tfrecs.ranges import FileRange, Range, plan_ranges, read_range
 from tfrecs.raw import decode_raw
 from tfrecs.records import RecordReader, Records, RecordWriter, count, verify
 from tfrecs.sequences import decode_sequence_batch, encode_sequence_batch
@@ -87,14 +90,17 @@ __all__ = [
     "FeatureLists",
     "Features",
     "FileError",
+    "FileRange",
     "FixedLenFeature",
     "FixedLenSequenceFeature",
     "FloatList",
+    "IndexedRecords",
     "Int64List",
     "NotTFRecordError",
     "ParseError",
     "RaggedFeature",
     "RaggedTensor",
+    "Range",
     "RecordReader",
     "RecordWriter",
     "Records",
@@ -106,6 +112,7 @@ __all__ = [
     "StateError",
     "TruncatedFileError",
     "VarLenFeature",
+    "build_index",
     "count",
     "decode_audio",
     "decode_batch",
@@ -122,13 +129,16 @@ __all__ = [
     "encode_sequence_batch",
     "encode_sequence_example",
     "follow_events",
+    "open",
     "parse_example",
     "parse_example_list",
     "parse_sequence_example",
     "parse_single_example",
     "parse_single_sequence_example",
     "parse_tensor",
+    "plan_ranges",
     "read_events",
+    "read_range",
     "serialize_tensor",
     "verify",
 ]

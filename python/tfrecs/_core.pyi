@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
+from pathlib import Path
 from typing import Any, Self, TypeAlias, final, overload
 
 import numpy as np
@@ -15,12 +16,16 @@ __all__ = [
     "Buffer",
     "Columns",
     "EventDecoder",
+    "IndexedFile",
+    "Indexing",
     "Iteration",
     "Reader",
+    "RecordSequence",
     "Records",
     "Scan",
     "Writer",
     "coordinates",
+    "count_records",
     "decode_batch",
     "decode_example",
     "decode_png",
@@ -104,10 +109,70 @@ class Reader:
         """Skips at most `n` records and says how many there were."""
     def tell(self) -> tuple[int, int]:
         """The number of the next record and its offset in the stream of frames."""
+    def read_between(self, begin: int, end: int, record: int) -> None:
+        """Goes on with record number `record`, which begins at `begin`, and ends at `end`."""
     def resume(self) -> None:
         """Lets reading go on where the file has grown since."""
     def close(self) -> None:
         """Closes the file."""
+
+@final
+class IndexedFile:
+    """A file, and where each of its records is."""
+
+    @staticmethod
+    def load(path: str | PathLike[str], stored: str | PathLike[str]) -> IndexedFile | None:
+        """The index that is kept in the file `stored`; None if it is none, or of another file."""
+    @staticmethod
+    def from_bytes(path: str | PathLike[str], index: bytes) -> IndexedFile | None:
+        """The index that these bytes are; None if they are none, or of another file."""
+    @staticmethod
+    def from_text(path: str | PathLike[str], text: str) -> IndexedFile | None:
+        """The index that a text of offsets and lengths tells; None if it does not fit the file."""
+    def to_bytes(self) -> bytes:
+        """The index as it is kept in a file."""
+    def save(self, place: str | PathLike[str], as_text: bool) -> None:
+        """Writes the index to a file, whole or not at all, or a text of offsets and lengths."""
+    def __len__(self) -> int: ...
+    @property
+    def path(self) -> Path:
+        """The file."""
+    @property
+    def compression_type(self) -> str:
+        """How it is compressed: "", "GZIP" or "ZLIB"."""
+    @property
+    def size(self) -> int:
+        """How many bytes the file has."""
+    def end(self) -> int:
+        """Where the last record ends."""
+    def first_from(self, offset: int) -> tuple[int, int]:
+        """The number of the first record that begins there or behind, and where it begins."""
+
+@final
+class Indexing(Iterator[IndexedFile]):
+    """Goes over all records of files, and hands out each file with its index, in order."""
+
+    def __new__(cls, paths: list[str], compression_type: str, threads: int) -> Self: ...
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> IndexedFile: ...
+
+def count_records(path: str | PathLike[str], compression_type: str, threads: int) -> int:
+    """The number of records in a file, by their headers where that can be done."""
+
+@disjoint_base
+class RecordSequence:
+    """Records of files, any of them: a base for a class whose `[]` would cost too much."""
+
+    def __new__(cls, *_arguments: object, **_named: object) -> Self: ...
+    def _over(self, files: list[IndexedFile], verify: bool, threads: int) -> None:
+        """Is the records of `files` from now on, one behind the other."""
+    def __len__(self) -> int: ...
+    @overload
+    def __getitem__(self, index: int, /) -> bytes: ...
+    @overload
+    def __getitem__(self, index: slice | Iterable[int], /) -> Records: ...
+    def __getitems__(self, indices: Iterable[int]) -> list[bytes]:
+        """The records of a batch, as PyTorch asks for them."""
 
 @disjoint_base
 class Iteration(Iterator[bytes]):

@@ -299,6 +299,9 @@ def count(paths: Paths, compression_type: str = "auto") -> int:
 
 
 def _count_file(path: str, compression_type: str) -> int:
+    if os.path.isfile(path):  # noqa: PTH113 - a str
+        return _core.count_records(path, compression_type, checked_threads(None))
+    # A pipe, which can only be opened so that a signal gets through.
     reader = _core.Reader(path, compression_type, verify=False)
     total = 0
     while skipped := reader.skip(1 << 16):

@@ -30,6 +30,52 @@ pub fn cores() -> usize {
     thread::available_parallelism().map_or(1, NonZero::get)
 }
 
+/// Does all `jobs`, on the caller's thread and on others beside it, and waits for them.
+///
+/// # Errors
+/// The first error by the order of the jobs, of those that were begun; after one, no other job is.
+pub fn in_parallel<J: Send>(
+    threads: usize,
+    jobs: Vec<J>,
+    work: impl Fn(J) -> Result<()> + Sync,
+) -> Result<()> {
+    let others = threads.min(jobs.len()).saturating_sub(1);
+    let stop = Arc::new(AtomicBool::new(false));
+    let jobs = Mutex::new(jobs.into_iter().enumerate());
+    let failed: Mutex<Option<(usize, Error)>> = Mutex::new(None);
+    let next = || jobs.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let go = || {
+        while !stop.load(Ordering::Relaxed)
+            && let Some((number, job)) = next()
+        {
+            if let Err(error) = work(job) {
+                stop.store(true, Ordering::Relaxed);
+                let mut failed = failed.lock().unwrap_or_else(PoisonError::into_inner);
+                let is_first = failed.as_ref().is_none_or(|&(first, ref earlier)| {
+                    // Those who were told to stop have nothing else to say.
+                    earlier.is_interrupt() || number < first && !error.is_interrupt()
+                });
+                if is_first {
+                    *failed = Some((number, error));
+                }
+            }
+        }
+    };
+    thread::scope(|scope| {
+        for number in 0..others {
+            let name = format!("tfrecs-{number}");
+            // Where there is no thread to be had, the others do more.
+            let _ = thread::Builder::new().name(name).spawn_scoped(scope, || {
+                interrupt::stop_by(&stop);
+                go();
+            });
+        }
+        go();
+    });
+    let failed = failed.into_inner().unwrap_or_else(PoisonError::into_inner);
+    failed.map_or(Ok(()), |(_, error)| Err(error))
+}
+
 /// Results of work on several threads, in order.
 pub struct Ordered<T> {
     shared: Arc<Shared<T>>,

@@ -12,6 +12,7 @@ use crate::example::Decode;
 use crate::example::decode::{RecordError, for_each_group};
 use crate::example::values::Outlook;
 use crate::ordered::Ordered;
+use crate::record::walk::LARGE;
 use crate::record::{Extent, Hops, Lent, ReadOptions, RecordReader, Records};
 
 /// What to read, and how.
@@ -206,10 +207,6 @@ impl Feed {
     }
 }
 
-/// Records of so many bytes on average are found by their headers. A tiny read costs about as much as
-/// reading 4 KB.
-const LARGE: usize = 16 << 10;
-
 /// A file that is being read.
 struct Shard {
     reader: RecordReader,
@@ -229,7 +226,7 @@ impl Shard {
 
     fn next_part(&mut self, n: usize) -> Result<Option<Part>> {
         if let Some(mut hops) = self.hops.take() {
-            if let Some(extent) = hops.find(n) {
+            if let Some(extent) = hops.find(n)? {
                 self.hops = Some(hops);
                 return Ok(Some(Part::Found(extent)));
             }
@@ -240,7 +237,7 @@ impl Shard {
         if records.is_empty() {
             return Ok(None);
         }
-        if !self.reads_on && records.payload_bytes() / records.len() >= LARGE {
+        if !self.reads_on && (records.payload_bytes() / records.len()) as u64 >= LARGE {
             self.hops = self.reader.hops();
         }
         Ok(Some(Part::Read(records)))

@@ -15,15 +15,18 @@ mod encode;
 mod error;
 mod event;
 mod example;
+mod indexed;
 mod lists;
 mod order;
 mod pipe;
+mod places;
 mod png;
 mod raw;
 mod reader;
 mod records;
 mod rows;
 mod scan;
+mod sequence;
 mod shared;
 mod tensor;
 mod writer;
@@ -56,6 +59,8 @@ mod _core {
         decode_example, decode_sequence_example, encode_example, encode_sequence_example,
     };
     #[pymodule_export]
+    use crate::indexed::{PyIndexedFile, PyIndexing, count_records};
+    #[pymodule_export]
     use crate::lists::split_lists;
     #[pymodule_export]
     use crate::order::sparse_indices;
@@ -71,6 +76,8 @@ mod _core {
     use crate::rows::{coordinates, side_by_side};
     #[pymodule_export]
     use crate::scan::PyScan;
+    #[pymodule_export]
+    use crate::sequence::PySequence;
     #[pymodule_export]
     use crate::tensor::{parse_tensors, serialize_strings, tensor_header};
     #[pymodule_export]

@@ -144,6 +144,15 @@ impl PyReader {
         Ok((reader.record(), reader.offset()))
     }
 
+    /// Goes on with record number `record`, which begins at `begin`, and ends where the range does.
+    fn read_between(&self, py: Python<'_>, begin: u64, end: u64, record: u64) -> PyResult<()> {
+        let mut guard = self.0.enter_attached(py).or_raise(py)?;
+        let reader = opened(&mut guard).or_raise(py)?;
+        reader.seek(begin, record).or_raise(py)?;
+        reader.end_at(end);
+        Ok(())
+    }
+
     /// Lets reading go on where the file has grown since.
     fn resume(&self, py: Python<'_>) -> PyResult<()> {
         let mut guard = self.0.enter_attached(py).or_raise(py)?;

@@ -4,12 +4,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
-use pyo3::types::slice::PySliceIndices;
-use pyo3::types::{PyBool, PyBytes, PyIterator, PySlice, PyType};
+use pyo3::types::{PyBytes, PyIterator, PyType};
 use tfrecs_core::Error;
 use tfrecs_core::record::Records;
 
-use crate::error::{no_such_index, raise, wrong_type};
+use crate::error::{raise, wrong_type};
+use crate::places::Places;
 
 /// A batch of records: a sequence of bytes over one buffer.
 ///
@@ -62,28 +62,15 @@ impl PyRecords {
 
     fn __getitem__<'py>(&self, index: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let py = index.py();
-        if let Ok(slice) = index.cast::<PySlice>() {
-            return Ok(Bound::new(py, Self(self.slice(slice)?))?.into_any());
-        }
-        if let Ok(index) = index.extract::<isize>() {
-            let record = self.0.get(self.place(index)?).unwrap_or_default();
-            return Ok(PyBytes::new(py, record).into_any());
-        }
-        let is_index = |item: &Bound<'py, PyAny>| !item.is_instance_of::<PyBool>();
-        let refused =
-            || wrong_type("records are indexed with an integer, a slice or a sequence of integers");
-        let mut places = Vec::new();
-        for item in index.try_iter().map_err(|_| refused())? {
-            let item = item?;
-            let place = item
-                .extract()
-                .ok()
-                .filter(|_| is_index(&item))
-                .ok_or_else(refused)?;
-            places.push(self.place(place)?);
-        }
-        let taken = self.0.take(&places).unwrap_or_default();
-        Ok(Bound::new(py, Self(taken))?.into_any())
+        let some = match Places::of(index, self.0.len())? {
+            Places::One(place) => {
+                let record = self.0.get(place).unwrap_or_default();
+                return Ok(PyBytes::new(py, record).into_any());
+            }
+            Places::Range(range) => self.0.slice(range),
+            Places::Some(places) => self.0.take(&places).unwrap_or_default(),
+        };
+        Ok(Bound::new(py, Self(some))?.into_any())
     }
 
     fn __iter__(&self) -> PyRecordsIterator {
@@ -146,44 +133,6 @@ impl PyRecords {
             self.0.len(),
             self.0.payload_bytes()
         )
-    }
-}
-
-impl PyRecords {
-    fn place(&self, index: isize) -> PyResult<usize> {
-        let len = self.0.len();
-        let from_end = if index < 0 {
-            index.checked_add_unsigned(len)
-        } else {
-            Some(index)
-        };
-        from_end
-            .and_then(|place| usize::try_from(place).ok())
-            .filter(|&place| place < len)
-            .ok_or_else(|| no_such_index(index, len))
-    }
-
-    fn slice(&self, slice: &Bound<'_, PySlice>) -> PyResult<Records> {
-        let len = isize::try_from(self.0.len()).unwrap_or(isize::MAX);
-        let PySliceIndices {
-            start,
-            step,
-            slicelength,
-            ..
-        } = slice.indices(len)?;
-        if step == 1 {
-            let start = usize::try_from(start).unwrap_or(0);
-            return Ok(self.0.slice(start..start + slicelength));
-        }
-        let places: Vec<usize> = (0..slicelength)
-            .filter_map(|i| {
-                start
-                    .checked_add(step * isize::try_from(i).ok()?)?
-                    .try_into()
-                    .ok()
-            })
-            .collect();
-        Ok(self.0.take(&places).unwrap_or_default())
     }
 }
 

@@ -6,7 +6,7 @@ It needs the extra `cli`; importing this package does not.
 import sys
 from importlib import import_module
 
-COMMANDS = ["count", "head", "verify", "convert"]
+COMMANDS = ["count", "head", "index", "verify", "convert"]
 EXTRA = {"typer", "click", "rich"}
 
 

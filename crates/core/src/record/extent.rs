@@ -8,18 +8,16 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::frame::{self, FOOTER, HEADER};
+use super::frame::{FOOTER, HEADER};
 use super::records::{Origin, Records, Span};
+use super::walk::Walk;
 use crate::error::{ErrorKind, Result};
 use crate::interrupt::retrying;
 
 /// Goes from header to header.
 pub struct Hops {
-    file: Arc<File>,
+    walk: Walk,
     path: Arc<Path>,
-    size: u64,
-    offset: u64,
-    record: u64,
 }
 
 impl Hops {
@@ -27,66 +25,55 @@ impl Hops {
     #[must_use]
     pub fn new(file: File, path: &Arc<Path>, size: u64, offset: u64, record: u64) -> Self {
         Self {
-            file: Arc::new(file),
+            walk: Walk::new(Arc::new(file), size, offset, record),
             path: Arc::clone(path),
-            size,
-            offset,
-            record,
         }
     }
 
     /// Where the next record begins.
     #[must_use]
     pub fn offset(&self) -> u64 {
-        self.offset
+        self.walk.offset()
     }
 
     /// The number of the next record.
     #[must_use]
     pub fn record(&self) -> u64 {
-        self.record
+        self.walk.record()
     }
 
     /// The next records, at most `n`; fewer before the end of the file and before anything unusual, about
     /// which a reader can say more; `None` if there are none.
-    pub fn find(&mut self, n: usize) -> Option<Extent> {
-        let first = self.offset;
+    ///
+    /// # Errors
+    /// If a signal says to stop.
+    pub fn find(&mut self, n: usize) -> Result<Option<Extent>> {
+        let first = self.offset();
         let mut spans = Vec::with_capacity(n.min(1024));
         while spans.len() < n
-            && let Some(len) = self.hop()
+            && let Some(length) = self.walk.hop()?
         {
-            let end = self.offset - FOOTER as u64 - first;
+            let end = self.offset() - FOOTER as u64 - first;
+            let (Ok(end), Ok(len)) = (usize::try_from(end), usize::try_from(length)) else {
+                return Ok(None);
+            };
             spans.push(Span {
-                start: usize::try_from(end).ok()?.checked_sub(len)?,
+                start: end - len,
                 len,
-                number: self.record - 1,
+                number: self.record() - 1,
                 file: 0,
             });
         }
-        let last = spans.last()?;
-        Some(Extent {
+        let Some(last) = spans.last() else {
+            return Ok(None);
+        };
+        Ok(Some(Extent {
             bytes: last.start + last.len + FOOTER,
             spans,
             offset: first,
-            file: Arc::clone(&self.file),
+            file: Arc::clone(self.walk.file()),
             path: Arc::clone(&self.path),
-        })
-    }
-
-    /// Goes over one record that is there whole, and says how long its data is.
-    fn hop(&mut self) -> Option<usize> {
-        let mut header = [0; HEADER];
-        let read = retrying(|| read_at(&self.file, &mut header, self.offset));
-        read.ok().filter(|&count| count == HEADER)?;
-        let length = frame::parse_header(&header).ok()?;
-        let end = self.offset.checked_add(length)?;
-        let end = end.checked_add((HEADER + FOOTER) as u64)?;
-        if end > self.size {
-            return None;
-        }
-        self.offset = end;
-        self.record += 1;
-        usize::try_from(length).ok()
+        }))
     }
 }
 
@@ -208,7 +195,8 @@ fn cut_off(spans: &[Span], have: usize) -> (usize, ErrorKind) {
     (whole, kind)
 }
 
-fn fill(file: &File, room: &mut [u8], offset: u64) -> std::io::Result<usize> {
+/// Reads from `offset` on until `room` is full or the file ends, and says how many bytes that were.
+pub(super) fn fill(file: &File, room: &mut [u8], offset: u64) -> std::io::Result<usize> {
     let mut filled = 0;
     while let Some(rest) = room.get_mut(filled..).filter(|rest| !rest.is_empty()) {
         match retrying(|| read_at(file, rest, offset + filled as u64))? {

@@ -7,6 +7,8 @@
 //! uint32 masked CRC-32C of data
 //! ```
 
+use std::ops::Range;
+
 use super::crc;
 use crate::error::ErrorKind;
 
@@ -41,6 +43,27 @@ pub fn header(length: u64) -> [u8; HEADER] {
 #[must_use]
 pub fn footer(data: &[u8]) -> [u8; FOOTER] {
     crc::masked(data).to_le_bytes()
+}
+
+/// Where the data lies in `frame`, which is one whole record: its length is checked always, its data where
+/// that is to be verified.
+///
+/// # Errors
+/// [`ErrorKind::LengthChecksum`], also where the header tells another length; [`ErrorKind::DataChecksum`].
+pub fn checked(frame: &[u8], verify: bool) -> Result<Range<usize>, ErrorKind> {
+    let (header, rest) = frame
+        .split_first_chunk::<HEADER>()
+        .ok_or(ErrorKind::LengthChecksum)?;
+    let (data, footer) = rest
+        .split_last_chunk::<FOOTER>()
+        .ok_or(ErrorKind::LengthChecksum)?;
+    if parse_header(header)? != data.len() as u64 {
+        return Err(ErrorKind::LengthChecksum);
+    }
+    if verify && crc::masked(data) != u32::from_le_bytes(*footer) {
+        return Err(ErrorKind::DataChecksum);
+    }
+    Ok(HEADER..HEADER + data.len())
 }
 
 /// Fills in the header and the footer of `frame`, which has its record in place.

@@ -62,6 +62,8 @@ pub struct RecordReader {
     /// Offset of the first unread byte in the stream of frames.
     offset: u64,
     record: u64,
+    /// Where reading ends, if before the end of the file.
+    limit: Option<u64>,
     at_end: bool,
     /// Bytes that the record at the front needs, as far as is known.
     wanted: usize,
@@ -119,6 +121,7 @@ impl RecordReader {
             buffer: Buffer::default(),
             offset: 0,
             record: 0,
+            limit: None,
             at_end: false,
             wanted: HEADER,
             fault: None,
@@ -171,6 +174,9 @@ impl RecordReader {
         if let Some(fault) = &self.fault {
             return Err(fault.clone());
         }
+        if self.limit.is_some_and(|limit| self.offset >= limit) {
+            return self.end_at_limit();
+        }
         match self.front() {
             Ok(Some(length)) => {
                 let total = HEADER + length + FOOTER;
@@ -188,6 +194,15 @@ impl RecordReader {
             }
             Err(kind) => Err(self.fail(kind)),
         }
+    }
+
+    fn end_at_limit(&mut self) -> Result<Step> {
+        if self.limit == Some(self.offset) {
+            return Ok(Step::End);
+        }
+        let text =
+            "no record ends where the range does: the file has changed since that was planned";
+        Err(self.fail(ErrorKind::State(text.to_owned())))
     }
 
     /// What the file looks like instead, if it does not even begin with a record.
@@ -295,6 +310,11 @@ impl RecordReader {
         (self.offset, self.record) = (offset, record);
         (self.at_end, self.wanted) = (false, HEADER);
         Ok(())
+    }
+
+    /// Ends where the record ends that ends at `offset`, as if the file did.
+    pub fn end_at(&mut self, offset: u64) {
+        self.limit = Some(offset);
     }
 
     /// What finds the records from the next one on by their headers, if they lie in a file of which any

@@ -1,0 +1,452 @@
+//! Where each record of a file begins: two to four bytes a record, and any of them at once.
+//!
+//! `docs/format.md` describes the file byte by byte. An index is disposable: one that does not fit its file,
+//! or itself, is made anew.
+
+use std::fs::{File, Metadata};
+use std::io;
+use std::ops::Range;
+use std::time::UNIX_EPOCH;
+
+use super::compression::Compression;
+use super::crc;
+use super::extent::fill;
+
+const MAGIC: [u8; 8] = *b"TFRINDEX";
+const VERSION: u32 = 1;
+
+/// The length of the header.
+pub const HEADER: usize = 80;
+
+/// So many records share a block, which takes so many bytes beside its offsets.
+const BLOCK: (usize, usize) = (64, 16);
+
+/// What is known of a file without reading it: if any of it differs, so may the records.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Fingerprint {
+    /// How many bytes it has.
+    pub size: u64,
+    /// When it was modified, in nanoseconds since 1970.
+    pub modified: i64,
+    /// The masked CRC-32C of its samples.
+    pub samples: u32,
+}
+
+/// How many samples are taken of a file, and how many bytes each has.
+const SAMPLES: (u64, usize) = (8, 1024);
+
+impl Fingerprint {
+    /// That of `file`.
+    ///
+    /// # Errors
+    /// Of the operating system.
+    pub fn of(file: &File) -> io::Result<Self> {
+        let metadata = file.metadata()?;
+        let (size, last) = (metadata.len(), SAMPLES.0 - 1);
+        let end = size.saturating_sub(SAMPLES.1 as u64);
+        let mut samples = vec![0; SAMPLES.1 * 8];
+        for (number, room) in (0_u64..).zip(samples.chunks_mut(SAMPLES.1)) {
+            let place = u128::from(end) * u128::from(number) / u128::from(last);
+            fill(file, room, u64::try_from(place).unwrap_or(end))?;
+        }
+        Ok(Self {
+            size,
+            modified: modified(&metadata),
+            samples: crc::masked(&samples),
+        })
+    }
+}
+
+impl Fingerprint {
+    /// Whether a file of this size, and modified then, can be the one.
+    #[must_use]
+    pub fn is_of(&self, metadata: &Metadata) -> bool {
+        (self.size, self.modified) == (metadata.len(), modified(metadata))
+    }
+}
+
+fn modified(metadata: &Metadata) -> i64 {
+    let Ok(time) = metadata.modified() else {
+        return 0;
+    };
+    match time.duration_since(UNIX_EPOCH) {
+        Ok(after) => i64::try_from(after.as_nanos()).unwrap_or(i64::MAX),
+        Err(before) => i64::try_from(before.duration().as_nanos()).map_or(i64::MIN, |nanos| -nanos),
+    }
+}
+
+/// What the header of an index says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Summary {
+    /// How the file is compressed.
+    pub compression: Compression,
+    /// How many records it has.
+    pub records: u64,
+    /// Where the last one ends, in the stream of frames.
+    pub end: u64,
+    /// What the file was when the index was made.
+    pub of: Fingerprint,
+    /// How many bytes of packed offsets there are.
+    packed: u64,
+    /// How many bytes describe checkpoints.
+    checkpoints: u64,
+    /// The masked CRC-32C of all that follows the header.
+    sum: u32,
+}
+
+/// Where each record of a file begins.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Index {
+    records: usize,
+    end: u64,
+    /// The blocks, the packed offsets, and the checkpoints, as they stand in a file.
+    body: Vec<u8>,
+    /// Where in the body the packed offsets, and the checkpoints, begin.
+    packed: usize,
+    checkpoints: usize,
+}
+
+impl Index {
+    /// How many records there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.records
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.records == 0
+    }
+
+    /// Where the last record ends, in the stream of frames.
+    #[must_use]
+    pub fn end(&self) -> u64 {
+        self.end
+    }
+
+    /// Where the frame of record `number` lies.
+    #[inline]
+    #[must_use]
+    pub fn get(&self, number: usize) -> Option<Range<u64>> {
+        let start = self.start(number)?;
+        let next = number + 1;
+        let end = if next == self.records {
+            self.end
+        } else {
+            self.start(next)?
+        };
+        Some(start..end)
+    }
+
+    #[inline]
+    fn start(&self, number: usize) -> Option<u64> {
+        let block = number / BLOCK.0 * BLOCK.1;
+        let block = self
+            .body
+            .get(block..block + BLOCK.1)
+            .filter(|_| number < self.records)?;
+        let (first, rest) = block.split_first_chunk()?;
+        let rest = u64::from_le_bytes(*rest.first_chunk()?);
+        let (place, width) = (
+            usize::try_from(rest >> 8).ok()?,
+            usize::from(rest.to_le_bytes()[0]),
+        );
+        let place = self
+            .packed
+            .checked_add(place)?
+            .checked_add(number % BLOCK.0 * width)?;
+        let bytes = self.body.get(place..place.checked_add(width)?)?;
+        let mut behind = [0; 8];
+        behind.get_mut(..width)?.copy_from_slice(bytes);
+        u64::from_le_bytes(*first).checked_add(u64::from_le_bytes(behind))
+    }
+
+    /// The number of the first record that begins at `offset` or behind it.
+    #[must_use]
+    pub fn first_from(&self, offset: u64) -> usize {
+        let (mut low, mut high) = (0, self.records);
+        while low < high {
+            let middle = usize::midpoint(low, high);
+            if self.start(middle).is_some_and(|start| start < offset) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        low
+    }
+
+    /// The checkpoints of a compressed stream, as they stand in a file.
+    #[must_use]
+    pub fn checkpoints(&self) -> &[u8] {
+        self.body.get(self.checkpoints..).unwrap_or_default()
+    }
+
+    /// The index as it stands in a file.
+    #[must_use]
+    pub fn to_bytes(&self, compression: Compression, of: Fingerprint) -> Vec<u8> {
+        let mut header = Vec::with_capacity(HEADER + self.body.len());
+        header.extend(MAGIC);
+        header.extend(VERSION.to_le_bytes());
+        header.extend(number_of(compression).to_le_bytes());
+        header.extend((self.records as u64).to_le_bytes());
+        header.extend(self.end.to_le_bytes());
+        header.extend(of.size.to_le_bytes());
+        header.extend(of.modified.to_le_bytes());
+        header.extend(of.samples.to_le_bytes());
+        header.extend(crc::masked(&self.body).to_le_bytes());
+        header.extend(((self.checkpoints - self.packed) as u64).to_le_bytes());
+        header.extend(((self.body.len() - self.checkpoints) as u64).to_le_bytes());
+        header.extend([0; 4]);
+        header.extend(crc::masked(&header).to_le_bytes());
+        header.extend_from_slice(&self.body);
+        header
+    }
+
+    /// The index with this summary and this body; none if they do not belong together.
+    #[must_use]
+    pub fn new(summary: &Summary, body: Vec<u8>) -> Option<Self> {
+        let records = usize::try_from(summary.records).ok()?;
+        let packed = records.div_ceil(BLOCK.0).checked_mul(BLOCK.1)?;
+        let checkpoints = packed.checked_add(usize::try_from(summary.packed).ok()?)?;
+        let length = checkpoints.checked_add(usize::try_from(summary.checkpoints).ok()?)?;
+        let fits = body.len() == length && crc::masked(&body) == summary.sum;
+        fits.then_some(Self {
+            records,
+            end: summary.end,
+            body,
+            packed,
+            checkpoints,
+        })
+    }
+}
+
+impl Summary {
+    /// What this header of an index says; none if it is none, or damaged.
+    #[must_use]
+    pub fn from_bytes(header: &[u8; HEADER]) -> Option<Self> {
+        let (fields, sum) = header.split_last_chunk::<4>()?;
+        if u32::from_le_bytes(*sum) != crc::masked(fields) {
+            return None;
+        }
+        let mut fields = Fields(fields);
+        if fields.take()? != MAGIC || fields.u32()? != VERSION {
+            return None;
+        }
+        let compression = *KINDS.get(usize::try_from(fields.u32()?).ok()?)?;
+        let (records, end) = (fields.u64()?, fields.u64()?);
+        let of = Fingerprint {
+            size: fields.u64()?,
+            modified: fields.u64()?.cast_signed(),
+            samples: fields.u32()?,
+        };
+        let sum = fields.u32()?;
+        Some(Self {
+            compression,
+            records,
+            end,
+            of,
+            packed: fields.u64()?,
+            checkpoints: fields.u64()?,
+            sum,
+        })
+    }
+
+    /// How many bytes follow the header.
+    #[must_use]
+    pub fn body(&self) -> Option<u64> {
+        let blocks = self
+            .records
+            .div_ceil(BLOCK.0 as u64)
+            .checked_mul(BLOCK.1 as u64)?;
+        blocks
+            .checked_add(self.packed)?
+            .checked_add(self.checkpoints)
+    }
+}
+
+/// Compressions by their numbers.
+const KINDS: [Compression; 3] = [Compression::None, Compression::Gzip, Compression::Zlib];
+
+fn number_of(compression: Compression) -> u32 {
+    match compression {
+        Compression::None => 0,
+        Compression::Gzip => 1,
+        Compression::Zlib => 2,
+    }
+}
+
+/// Numbers one behind the other.
+struct Fields<'a>(&'a [u8]);
+
+impl Fields<'_> {
+    fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let (field, rest) = self.0.split_first_chunk()?;
+        self.0 = rest;
+        Some(*field)
+    }
+
+    fn u32(&mut self) -> Option<u32> {
+        self.take().map(u32::from_le_bytes)
+    }
+
+    fn u64(&mut self) -> Option<u64> {
+        self.take().map(u64::from_le_bytes)
+    }
+}
+
+/// Makes an index of offsets that ascend.
+#[derive(Default)]
+pub struct Builder {
+    records: usize,
+    blocks: Vec<u8>,
+    packed: Vec<u8>,
+    /// Where the records begin that are in no block yet.
+    starts: Vec<u64>,
+}
+
+impl Builder {
+    /// The next record begins at `start`.
+    #[inline]
+    pub fn push(&mut self, start: u64) {
+        if self.starts.len() == BLOCK.0 {
+            self.pack();
+        }
+        self.starts.push(start);
+    }
+
+    /// The last record ends at `end`; these are the checkpoints of a compressed stream.
+    #[must_use]
+    pub fn finish(mut self, end: u64, checkpoints: &[u8]) -> Index {
+        self.pack();
+        let mut body = self.blocks;
+        let packed = body.len();
+        body.extend_from_slice(&self.packed);
+        let start = body.len();
+        body.extend_from_slice(checkpoints);
+        Index {
+            records: self.records,
+            end,
+            body,
+            packed,
+            checkpoints: start,
+        }
+    }
+
+    fn pack(&mut self) {
+        let (Some(&first), Some(&last)) = (self.starts.first(), self.starts.last()) else {
+            return;
+        };
+        let width = (u64::BITS - (last - first).leading_zeros()).div_ceil(8) as usize;
+        let place = self.packed.len() as u64;
+        self.blocks.extend(first.to_le_bytes());
+        self.blocks
+            .extend((width as u64 | place << 8).to_le_bytes());
+        for start in &self.starts {
+            let behind = (start - first).to_le_bytes();
+            self.packed.extend(behind.iter().take(width));
+        }
+        self.records += self.starts.len();
+        self.starts.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn index_of(lengths: &[u64], checkpoints: &[u8]) -> (Index, Vec<Range<u64>>) {
+        let (mut builder, mut places, mut at) = (Builder::default(), Vec::new(), 0);
+        for length in lengths {
+            builder.push(at);
+            places.push(at..at + length);
+            at += length;
+        }
+        (builder.finish(at, checkpoints), places)
+    }
+
+    fn any_lengths() -> impl Strategy<Value = Vec<u64>> {
+        let length = prop_oneof![
+            16_u64..300,
+            16_u64..300_000,
+            (4_u32..45).prop_map(|power| 1 << power),
+        ];
+        prop::collection::vec(length, 0..300)
+    }
+
+    const OF: Fingerprint = Fingerprint {
+        size: 123,
+        modified: -5,
+        samples: 7,
+    };
+
+    fn read(bytes: &[u8]) -> Option<(Index, Summary)> {
+        let (header, body) = bytes.split_first_chunk()?;
+        let summary = Summary::from_bytes(header)?;
+        if summary.body() != Some(body.len() as u64) {
+            return None;
+        }
+        Some((Index::new(&summary, body.to_vec())?, summary))
+    }
+
+    proptest! {
+        #[test]
+        fn every_record_is_found(lengths in any_lengths(), checkpoints: Vec<u8>, offset in 0_u64..20_000) {
+            let (index, places) = index_of(&lengths, &checkpoints);
+            prop_assert_eq!(index.len(), lengths.len());
+            let found: Vec<_> = (0..lengths.len()).map(|it| index.get(it).unwrap()).collect();
+            prop_assert_eq!(index.get(lengths.len()), None);
+            prop_assert_eq!(index.checkpoints(), checkpoints);
+            let first = places.iter().position(|place| place.start >= offset);
+            prop_assert_eq!(index.first_from(offset), first.unwrap_or(places.len()));
+            prop_assert_eq!(found, places);
+            let bytes = index.to_bytes(Compression::Zlib, OF);
+            let (again, summary) = read(&bytes).unwrap();
+            prop_assert_eq!(summary.of, OF);
+            prop_assert_eq!(summary.compression, Compression::Zlib);
+            prop_assert_eq!(summary.records, lengths.len() as u64);
+            prop_assert_eq!(again, index);
+        }
+
+        #[test]
+        fn a_byte_that_changed_or_is_not_there_is_noticed(
+            lengths in any_lengths(),
+            at in any::<prop::sample::Index>(),
+            by in 1_u8..,
+        ) {
+            let mut bytes = index_of(&lengths, b"xyz").0.to_bytes(Compression::None, OF);
+            let at = at.index(bytes.len());
+            prop_assert_eq!(read(&bytes[..at]), None);
+            bytes[at] ^= by;
+            prop_assert_eq!(read(&bytes), None);
+        }
+
+        /// Whoever wrote it may also have computed its checksums.
+        #[test]
+        fn any_body_is_survived(
+            records in 0_u64..200, packed in 0_u64..300, body in prop::collection::vec(any::<u8>(), 0..400),
+        ) {
+            let blocks = records.div_ceil(64) * 16;
+            let checkpoints = (body.len() as u64).saturating_sub(blocks + packed);
+            let summary = Summary {
+                compression: Compression::None, records, end: 7, of: OF, packed, checkpoints,
+                sum: crc::masked(&body),
+            };
+            if let Some(index) = Index::new(&summary, body) {
+                for number in 0..=index.len() {
+                    let _ = index.get(number);
+                }
+                let _ = index.first_from(99);
+            }
+        }
+    }
+
+    #[test]
+    fn records_of_a_table_take_little_more_than_two_bytes_each() {
+        let bytes = index_of(&vec![776; 100_000], &[]).0;
+        let bytes = bytes.to_bytes(Compression::None, OF);
+        assert!(bytes.len() < 230_000, "{}", bytes.len());
+    }
+}

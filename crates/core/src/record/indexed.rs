@@ -1,0 +1,364 @@
+//! A file and its index: where it comes from, and whether it still fits.
+
+use std::fs::File;
+use std::ops::Deref;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use super::compression::Compression;
+use super::extent::fill;
+use super::frame::{FOOTER, HEADER};
+use super::index::{self, Builder, Fingerprint, Index, Summary};
+use super::publish::Destination;
+use super::reader::{ReadOptions, RecordReader};
+use super::segments::each_start;
+use crate::error::{Error, Result};
+use crate::interrupt::Pulse;
+use crate::ordered::Ordered;
+
+/// So many files are kept open, of all sequences together; beyond that, one is opened for each read.
+const MOST_OPEN: usize = 512;
+
+static OPEN: AtomicUsize = AtomicUsize::new(0);
+
+/// A file of which any record can be read at once.
+pub struct IndexedFile {
+    path: Arc<Path>,
+    compression: Compression,
+    records: u64,
+    of: Fingerprint,
+    index: OnceLock<Index>,
+    /// Where the index lies, if it lies in a file.
+    stored: Option<(PathBuf, Summary)>,
+    file: OnceLock<Kept>,
+}
+
+/// A file that is kept open, and counted.
+struct Kept(File);
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        OPEN.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl IndexedFile {
+    /// Goes over all records of `path`; `None` decides from the first bytes how it is compressed.
+    ///
+    /// # Errors
+    /// What is wrong with the file, with path, record and offset. Data is not read, where that can be helped,
+    /// and not checked.
+    pub fn build(path: &Path, compression: Option<Compression>, threads: usize) -> Result<Self> {
+        let (reader, twin, size) = open(path, compression)?;
+        let Some(file) = twin else {
+            let text = "only of a file can any record be read at once";
+            return Err(Error::spec(text).with_path(path));
+        };
+        let of = Fingerprint::of(&file).map_err(|error| Error::from(error).with_path(path))?;
+        let compression = reader.compression();
+        let mut builder = Builder::default();
+        let each = |start| builder.push(start);
+        let end = each_record(reader, Some(file), size, threads, each)?;
+        let index = builder.finish(end, &[]);
+        Ok(Self::with(path, compression, of, index))
+    }
+
+    fn with(path: &Path, compression: Compression, of: Fingerprint, index: Index) -> Self {
+        Self {
+            path: Arc::from(path),
+            compression,
+            records: index.len() as u64,
+            of,
+            index: OnceLock::from(index),
+            stored: None,
+            file: OnceLock::new(),
+        }
+    }
+
+    /// The index of `path` that is kept in `stored`; none if it is none, is damaged, or is of another file than
+    /// this one is now. Of the index no more is read than its header, until a record is asked for.
+    #[must_use]
+    pub fn load(path: &Path, stored: &Path) -> Option<Self> {
+        let summary = summary_of(stored)?;
+        let of = Fingerprint::of(&File::open(path).ok()?).ok()?;
+        (summary.of == of).then(|| Self {
+            path: Arc::from(path),
+            compression: summary.compression,
+            records: summary.records,
+            of,
+            index: OnceLock::new(),
+            stored: Some((stored.to_owned(), summary)),
+            file: OnceLock::new(),
+        })
+    }
+
+    /// The index of `path` that these bytes are; none as for [`Self::load`].
+    #[must_use]
+    pub fn from_bytes(path: &Path, bytes: &[u8]) -> Option<Self> {
+        let (header, body) = bytes.split_first_chunk()?;
+        let summary = Summary::from_bytes(header)?;
+        let of = Fingerprint::of(&File::open(path).ok()?).ok()?;
+        let index = Index::new(&summary, body.to_vec()).filter(|_| summary.of == of)?;
+        Some(Self::with(path, summary.compression, of, index))
+    }
+
+    /// The index of an uncompressed file that a text tells, of a line with offset and length for each record, as
+    /// DALI's `tfrecord2idx` writes them; none if it does not tell of the whole file.
+    #[must_use]
+    pub fn from_text(path: &Path, text: &str) -> Option<Self> {
+        let of = Fingerprint::of(&File::open(path).ok()?).ok()?;
+        let (mut builder, mut end) = (Builder::default(), 0_u64);
+        for line in text.lines().filter(|line| !line.trim().is_empty()) {
+            let (start, length) = line.trim().split_once(char::is_whitespace)?;
+            let (start, length): (u64, u64) = (start.parse().ok()?, length.trim().parse().ok()?);
+            if start != end || length < (HEADER + FOOTER) as u64 {
+                return None;
+            }
+            builder.push(start);
+            end = start.checked_add(length)?;
+        }
+        let index = builder.finish(end, &[]);
+        (end == of.size).then(|| Self::with(path, Compression::None, of, index))
+    }
+
+    /// Writes the index to a file, which others see whole or not at all.
+    ///
+    /// # Errors
+    /// As of [`Self::index`]; of the operating system; a text of offsets in a compressed file.
+    pub fn save(&self, place: &Path, as_text: bool) -> Result<()> {
+        if as_text && self.compression != Compression::None {
+            let text = "a text index is of offsets in the file, and this one is compressed";
+            return Err(Error::spec(text).with_path(&self.path));
+        }
+        let content = if as_text {
+            self.to_text()?.into_bytes()
+        } else {
+            self.to_bytes()?
+        };
+        let mut out = Destination::temporary(place, false)?;
+        // It can be made again.
+        out.sync(false);
+        out.write_all(&content)?;
+        out.complete()?;
+        out.publish(None)
+            .map_err(|error| Error::from(error).with_path(place))
+    }
+
+    /// The index as it stands in a file.
+    ///
+    /// # Errors
+    /// As of [`Self::index`].
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        Ok(self.index()?.to_bytes(self.compression, self.of))
+    }
+
+    fn to_text(&self) -> Result<String> {
+        let index = self.index()?;
+        let places = (0..index.len()).filter_map(|number| index.get(number));
+        let lines = places.map(|place| format!("{} {}\n", place.start, place.end - place.start));
+        Ok(lines.collect())
+    }
+
+    /// The file.
+    #[must_use]
+    pub fn path(&self) -> &Arc<Path> {
+        &self.path
+    }
+
+    /// How it is compressed.
+    #[must_use]
+    pub fn compression(&self) -> Compression {
+        self.compression
+    }
+
+    /// How many records it has.
+    #[must_use]
+    pub fn len(&self) -> u64 {
+        self.records
+    }
+
+    /// Whether it has none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.records == 0
+    }
+
+    /// How many bytes the file has.
+    #[must_use]
+    pub fn size(&self) -> u64 {
+        self.of.size
+    }
+
+    /// Where the records are. What is kept in a file is read now, and made anew if it is damaged.
+    ///
+    /// # Errors
+    /// The file has changed; those of [`Self::build`].
+    pub fn index(&self) -> Result<&Index> {
+        if let Some(index) = self.index.get() {
+            return Ok(index);
+        }
+        let index = match self.read_stored() {
+            Some(index) => index,
+            None => self.build_again()?,
+        };
+        Ok(self.index.get_or_init(|| index))
+    }
+
+    fn read_stored(&self) -> Option<Index> {
+        let (path, summary) = self.stored.as_ref()?;
+        let length = usize::try_from(summary.body()?).ok()?;
+        let file = File::open(path).ok()?;
+        let is_whole = file.metadata().ok()?.len() == (index::HEADER as u64) + summary.body()?;
+        let mut body = vec![0; if is_whole { length } else { 0 }];
+        fill(&file, &mut body, index::HEADER as u64).ok()?;
+        Index::new(summary, body)
+    }
+
+    fn build_again(&self) -> Result<Index> {
+        let again = Self::build(&self.path, Some(self.compression), 1)?;
+        if again.of != self.of || again.records != self.records {
+            return Err(self.has_changed());
+        }
+        again.index.into_inner().ok_or_else(|| self.has_changed())
+    }
+
+    fn has_changed(&self) -> Error {
+        Error::state("the file has changed since it was opened; open it again")
+            .with_path(&self.path)
+    }
+
+    /// The file, open.
+    ///
+    /// # Errors
+    /// Of the operating system; the file has changed.
+    pub fn file(&self) -> Result<Handle<'_>> {
+        if let Some(file) = self.file.get() {
+            return Ok(Handle::Kept(&file.0));
+        }
+        let located = |error: std::io::Error| Error::from(error).with_path(&self.path);
+        let file = File::open(&self.path).map_err(located)?;
+        if !self.of.is_of(&file.metadata().map_err(located)?) {
+            return Err(self.has_changed());
+        }
+        if OPEN.load(Ordering::Relaxed) >= MOST_OPEN {
+            return Ok(Handle::Own(file));
+        }
+        let kept = self.file.get_or_init(|| {
+            OPEN.fetch_add(1, Ordering::Relaxed);
+            Kept(file)
+        });
+        Ok(Handle::Kept(&kept.0))
+    }
+}
+
+/// An open file, kept open or not.
+pub enum Handle<'a> {
+    /// It stays open.
+    Kept(&'a File),
+    /// It was opened for this time.
+    Own(File),
+}
+
+impl Deref for Handle<'_> {
+    type Target = File;
+
+    fn deref(&self) -> &File {
+        match self {
+            Self::Kept(file) => file,
+            Self::Own(file) => file,
+        }
+    }
+}
+
+fn summary_of(stored: &Path) -> Option<Summary> {
+    let file = File::open(stored).ok()?;
+    let length = file
+        .metadata()
+        .ok()
+        .filter(std::fs::Metadata::is_file)?
+        .len();
+    let mut header = [0; index::HEADER];
+    fill(&file, &mut header, 0).ok()?;
+    let summary = Summary::from_bytes(&header)?;
+    (length.checked_sub(index::HEADER as u64) == summary.body()).then_some(summary)
+}
+
+/// The number of records of `path`, by their headers, where it is a file and not compressed; data is not checked.
+///
+/// # Errors
+/// As of [`IndexedFile::build`], but not of what is no file.
+pub fn count(path: &Path, compression: Option<Compression>, threads: usize) -> Result<u64> {
+    let (reader, twin, size) = open(path, compression)?;
+    let mut records = 0;
+    each_record(reader, twin, size, threads, |_| records += 1)?;
+    Ok(records)
+}
+
+/// Builds the indices of all `paths`, in order.
+///
+/// # Errors
+/// If there is no thread to be had; those of [`IndexedFile::build`] come in its place.
+pub fn build_all(
+    paths: Vec<PathBuf>,
+    compression: Option<Compression>,
+    threads: usize,
+) -> Result<Ordered<Result<IndexedFile>>> {
+    // A thread for each file, as long as there are files enough.
+    let files = threads.min(paths.len()).max(1);
+    let mut paths = paths.into_iter();
+    Ordered::start(
+        files,
+        2 * files,
+        move || paths.next(),
+        || move |path: PathBuf| IndexedFile::build(&path, compression, threads / files),
+    )
+}
+
+/// A reader that does not check data, and the file itself with its size, if it is one of which any part can be read.
+fn open(
+    path: &Path,
+    compression: Option<Compression>,
+) -> Result<(RecordReader, Option<File>, u64)> {
+    let located = |error: std::io::Error| Error::from(error).with_path(path);
+    let file = File::open(path).map_err(located)?;
+    let metadata = file.metadata().map_err(located)?;
+    let twin = file.try_clone().map_err(located)?;
+    let options = ReadOptions {
+        compression,
+        verify: false,
+    };
+    let reader = RecordReader::from_file(file, path, options)?;
+    let twin = Some(twin).filter(|_| metadata.is_file());
+    Ok((reader, twin, metadata.len()))
+}
+
+/// Calls `each` with where each record begins, and says where the last one ends.
+fn each_record(
+    mut reader: RecordReader,
+    twin: Option<File>,
+    size: u64,
+    threads: usize,
+    mut each: impl FnMut(u64),
+) -> Result<u64> {
+    if let Some(file) = twin
+        && reader.compression() == Compression::None
+    {
+        let (end, records) = each_start(&Arc::new(file), size, threads, each)?;
+        if end < size {
+            // Whatever stands there, the reader knows what to say about it; it may also have become a record.
+            reader.seek(end, records)?;
+            reader.next_record()?;
+        }
+        return Ok(end);
+    }
+    let mut pulse = Pulse::start();
+    loop {
+        let start = reader.offset();
+        if reader.next_record()?.is_none() {
+            return Ok(start);
+        }
+        each(start);
+        pulse.check()?;
+    }
+}

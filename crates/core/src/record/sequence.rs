@@ -1,0 +1,313 @@
+//! The records of several files as one sequence: any of them, alone or many together.
+
+use std::ops::Range;
+use std::sync::{Arc, Mutex};
+
+use super::buffer::Lent;
+use super::extent::fill;
+use super::frame::{self, FOOTER, HEADER};
+use super::indexed::IndexedFile;
+use super::records::{Origin, Records, Span};
+use crate::error::{Error, ErrorKind, Result};
+use crate::interrupt::Pulse;
+use crate::ordered::in_parallel;
+
+/// Records that lie so near to each other are read together with what is between them: that takes less time
+/// than another read.
+const NEAR: usize = 4 << 10;
+
+/// The most that is read together, unless it is one record.
+const MOST: u64 = 1 << 20;
+
+/// So many bytes are worth another thread.
+const WORTH_A_THREAD: usize = 512 << 10;
+
+/// The records of several files.
+pub struct Sequence {
+    files: Vec<Arc<IndexedFile>>,
+    /// The number in the sequence of the first record behind each file.
+    ends: Vec<usize>,
+    verify: bool,
+    threads: usize,
+    /// Buffers of batches, which may come back.
+    lent: Mutex<Lent>,
+}
+
+/// A record that is wanted.
+struct Wanted<'a> {
+    file: &'a IndexedFile,
+    which: usize,
+    /// Its number in its file, and where its frame lies there.
+    number: usize,
+    place: Range<u64>,
+    /// Which of those wanted it is.
+    slot: usize,
+}
+
+/// Wanted records that are read together.
+struct Run<'a> {
+    file: &'a IndexedFile,
+    which: usize,
+    place: Range<u64>,
+    wanted: Range<usize>,
+}
+
+impl Sequence {
+    /// The records of `files`, one behind the other; `verify` says whether to check their data.
+    #[must_use]
+    pub fn new(files: Vec<Arc<IndexedFile>>, verify: bool, threads: usize) -> Self {
+        let mut end = 0_usize;
+        let ends = files.iter().map(|file| {
+            end = end.saturating_add(usize::try_from(file.len()).unwrap_or(usize::MAX));
+            end
+        });
+        Self {
+            ends: ends.collect(),
+            files,
+            verify,
+            threads,
+            lent: Mutex::default(),
+        }
+    }
+
+    /// How many records.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.ends.last().copied().unwrap_or(0)
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Reads record `index` into `buffer`, checks it, and says where in the buffer its data is.
+    ///
+    /// # Errors
+    /// What is wrong with the record or its file; there is no such record.
+    pub fn get(&self, index: usize, buffer: &mut Vec<u8>) -> Result<Range<usize>> {
+        let (_, file, number) = self.find(index)?;
+        let place = place_of(file, number)?;
+        let located = |kind: ErrorKind| located(kind.into(), file, number, place.start);
+        buffer.resize(length_of(&place).map_err(located)?, 0);
+        let filled = fill(&*file.file()?, buffer, place.start);
+        if filled.map_err(|error| located(error.into()))? < buffer.len() {
+            return Err(located(cut_off(&place)));
+        }
+        frame::checked(buffer, self.verify).map_err(located)
+    }
+
+    /// The records at `indices`, in this order, in one buffer.
+    ///
+    /// # Errors
+    /// As of [`Self::get`].
+    pub fn read(&self, indices: &[usize]) -> Result<Records> {
+        let mut wanted = Vec::with_capacity(indices.len());
+        for (slot, &index) in indices.iter().enumerate() {
+            let (which, file, number) = self.find(index)?;
+            let place = place_of(file, number)?;
+            wanted.push(Wanted {
+                file,
+                which,
+                number,
+                place,
+                slot,
+            });
+        }
+        wanted.sort_unstable_by_key(|it| (it.which, it.place.start));
+        self.read_wanted(&wanted)
+    }
+
+    fn read_wanted(&self, wanted: &[Wanted<'_>]) -> Result<Records> {
+        let runs = runs_of(wanted);
+        let mut total = 0_usize;
+        for run in &runs {
+            let length = length_of(&run.place).ok();
+            let sum = length.and_then(|length| total.checked_add(length));
+            total = sum.ok_or_else(|| Error::spec("so many records do not fit into memory"))?;
+        }
+        let mut buffer = self.take_buffer(total);
+        let room = buffer.get_mut(..total).unwrap_or_default();
+        let jobs = jobs_of(&runs, room, self.threads);
+        in_parallel(self.threads, jobs, |job| self.work(job, wanted))?;
+        let records = records_of(Arc::new(buffer), wanted, &runs);
+        if let Ok(mut lent) = self.lent.try_lock() {
+            records.lend(&mut lent);
+        }
+        Ok(records)
+    }
+
+    /// Reads the runs of a job, and checks the records that are wanted of them.
+    fn work(&self, job: Job<'_>, wanted: &[Wanted<'_>]) -> Result<()> {
+        let (mut room, mut pulse) = (job.room, Pulse::start());
+        for run in job.runs {
+            let (here, rest) =
+                room.split_at_mut(length_of(&run.place).unwrap_or(0).min(room.len()));
+            room = rest;
+            self.read_run(
+                run,
+                here,
+                wanted.get(run.wanted.clone()).unwrap_or_default(),
+            )?;
+            pulse.check()?;
+        }
+        Ok(())
+    }
+
+    fn read_run(&self, run: &Run<'_>, room: &mut [u8], wanted: &[Wanted<'_>]) -> Result<()> {
+        let file = run.file;
+        let filled = fill(&*file.file()?, room, run.place.start);
+        for it in wanted {
+            let located = |kind: ErrorKind| located(kind.into(), file, it.number, it.place.start);
+            let filled = filled.as_ref().map_err(|error| {
+                let again = std::io::Error::new(error.kind(), error.to_string());
+                located(again.into())
+            })?;
+            let start = usize::try_from(it.place.start - run.place.start).unwrap_or(usize::MAX);
+            let frame = room.get(..*filled).unwrap_or_default();
+            let end = start.saturating_add(length_of(&it.place).map_err(located)?);
+            let frame = frame
+                .get(start..end)
+                .ok_or_else(|| located(cut_off(&it.place)))?;
+            frame::checked(frame, self.verify).map_err(located)?;
+        }
+        Ok(())
+    }
+
+    fn take_buffer(&self, size: usize) -> Vec<u8> {
+        match self.lent.try_lock() {
+            Ok(mut lent) => lent.take(size),
+            // Somebody else is at it, or was when this process was forked.
+            Err(_) => vec![0; size],
+        }
+    }
+
+    /// Which file record `index` is in, and which of its records it is.
+    fn find(&self, index: usize) -> Result<(usize, &IndexedFile, usize)> {
+        let which = self.ends.partition_point(|&end| end <= index);
+        let before = which.checked_sub(1).and_then(|it| self.ends.get(it));
+        let file = self.files.get(which);
+        let file = file.ok_or_else(|| Error::spec(format!("there is no record {index}")))?;
+        Ok((which, file, index - before.unwrap_or(&0)))
+    }
+}
+
+fn runs_of<'a>(wanted: &[Wanted<'a>]) -> Vec<Run<'a>> {
+    let mut runs: Vec<Run<'a>> = Vec::with_capacity(wanted.len());
+    for (number, it) in wanted.iter().enumerate() {
+        if let Some(run) = runs.last_mut().filter(|run| run.can_take(it)) {
+            run.place.end = run.place.end.max(it.place.end);
+            run.wanted.end = number + 1;
+        } else {
+            runs.push(Run {
+                file: it.file,
+                which: it.which,
+                place: it.place.clone(),
+                wanted: number..number + 1,
+            });
+        }
+    }
+    runs
+}
+
+fn records_of(bytes: Arc<Vec<u8>>, wanted: &[Wanted<'_>], runs: &[Run<'_>]) -> Records {
+    let nothing = Span {
+        start: 0,
+        len: 0,
+        number: 0,
+        file: 0,
+    };
+    let mut spans = vec![nothing; wanted.len()];
+    let (mut origins, mut begin) = (Vec::with_capacity(runs.len()), 0);
+    for (number, run) in (0..).zip(runs) {
+        for it in wanted.get(run.wanted.clone()).unwrap_or_default() {
+            let behind = usize::try_from(it.place.start - run.place.start).unwrap_or(0);
+            let len = length_of(&it.place).unwrap_or(0);
+            if let Some(span) = spans.get_mut(it.slot) {
+                *span = Span {
+                    start: begin + behind + HEADER,
+                    len: len - HEADER - FOOTER,
+                    number: it.number as u64,
+                    file: number,
+                };
+            }
+        }
+        origins.push(Origin {
+            path: Some(Arc::clone(run.file.path())),
+            buffer_offset: Some(run.place.start.wrapping_sub(begin as u64)),
+        });
+        begin += length_of(&run.place).unwrap_or(0);
+    }
+    Records::new(bytes, spans, origins)
+}
+
+/// Runs that one thread reads, and where to.
+struct Job<'a> {
+    runs: &'a [Run<'a>],
+    room: &'a mut [u8],
+}
+
+/// Divides the work so that each thread has some jobs, unless it is too little.
+fn jobs_of<'a>(runs: &'a [Run<'a>], room: &'a mut [u8], threads: usize) -> Vec<Job<'a>> {
+    // A read costs about as much as so many bytes.
+    let weight = |run: &Run<'_>| length_of(&run.place).unwrap_or(0) + NEAR;
+    let total: usize = runs.iter().map(weight).sum();
+    let share = (total / (4 * threads.max(1))).max(WORTH_A_THREAD);
+    let (mut jobs, mut runs, mut room) = (Vec::new(), runs, room);
+    while !runs.is_empty() {
+        let (mut count, mut sum, mut bytes) = (0, 0, 0);
+        for run in runs {
+            if sum >= share {
+                break;
+            }
+            count += 1;
+            sum += weight(run);
+            bytes += length_of(&run.place).unwrap_or(0);
+        }
+        let (some, other_runs) = runs.split_at(count);
+        let (here, rest) = room.split_at_mut(bytes.min(room.len()));
+        jobs.push(Job {
+            runs: some,
+            room: here,
+        });
+        (runs, room) = (other_runs, rest);
+    }
+    jobs
+}
+
+impl Run<'_> {
+    fn can_take(&self, it: &Wanted<'_>) -> bool {
+        let end = it.place.end.max(self.place.end);
+        it.which == self.which
+            && it.place.start <= self.place.end.saturating_add(NEAR as u64)
+            && end - self.place.start <= MOST
+    }
+}
+
+fn place_of(file: &IndexedFile, number: usize) -> Result<Range<u64>> {
+    let place = file.index()?.get(number);
+    let place = place.filter(|place| {
+        let length = place.end.checked_sub(place.start);
+        length.is_some_and(|length| length >= (HEADER + FOOTER) as u64)
+    });
+    place.ok_or_else(|| Error::state("its index is damaged").with_path(file.path()))
+}
+
+fn length_of(place: &Range<u64>) -> Result<usize, ErrorKind> {
+    usize::try_from(place.end - place.start)
+        .map_err(|_| ErrorKind::ImpossibleLength(place.end - place.start))
+}
+
+/// What to say where the file ends before the record does that was there once.
+fn cut_off(place: &Range<u64>) -> ErrorKind {
+    ErrorKind::TruncatedRecord {
+        need: place.end - place.start - HEADER as u64,
+        have: 0,
+    }
+}
+
+fn located(error: Error, file: &IndexedFile, number: usize, offset: u64) -> Error {
+    let error = error.at_record(number as u64).at_offset(offset);
+    error.with_path(file.path())
+}

@@ -1,0 +1,137 @@
+//! Files with their indices.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use tfrecs_core::Result;
+use tfrecs_core::ordered::Ordered;
+use tfrecs_core::record::indexed::{self, IndexedFile};
+
+use crate::error::Raise;
+use crate::reader::compression_of;
+use crate::shared::Shared;
+
+/// A file, and where each of its records is.
+#[pyclass(frozen, name = "IndexedFile", module = "tfrecs._core")]
+pub struct PyIndexedFile(pub Arc<IndexedFile>);
+
+impl From<IndexedFile> for PyIndexedFile {
+    fn from(file: IndexedFile) -> Self {
+        Self(Arc::new(file))
+    }
+}
+
+/// Goes over all records of files, and hands out each file with its index, in order.
+#[pyclass(frozen, name = "Indexing", module = "tfrecs._core")]
+pub struct PyIndexing(Shared<Ordered<Result<IndexedFile>>>);
+
+#[pymethods]
+impl PyIndexing {
+    #[new]
+    fn new(
+        py: Python<'_>,
+        paths: Vec<PathBuf>,
+        compression_type: &str,
+        threads: usize,
+    ) -> PyResult<Self> {
+        let compression = compression_of(compression_type).or_raise(py)?;
+        let started = indexed::build_all(paths, compression, threads);
+        Ok(Self(Shared::new(started.or_raise(py)?)))
+    }
+
+    fn __iter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+
+    fn __next__(&self, py: Python<'_>) -> PyResult<Option<PyIndexedFile>> {
+        let next = py.detach(|| self.0.enter()?.next_result()?.transpose());
+        Ok(next.or_raise(py)?.map(PyIndexedFile::from))
+    }
+}
+
+/// The number of records in a file, by their headers where that can be done.
+#[pyfunction]
+pub fn count_records(
+    py: Python<'_>,
+    path: PathBuf,
+    compression_type: &str,
+    threads: usize,
+) -> PyResult<u64> {
+    let compression = compression_of(compression_type).or_raise(py)?;
+    py.detach(|| indexed::count(&path, compression, threads))
+        .or_raise(py)
+}
+
+#[pymethods]
+impl PyIndexedFile {
+    /// The index that is kept in the file `stored`; None if it is none, or of another file.
+    #[staticmethod]
+    fn load(py: Python<'_>, path: PathBuf, stored: PathBuf) -> Option<Self> {
+        py.detach(|| IndexedFile::load(&path, &stored))
+            .map(Self::from)
+    }
+
+    /// The index that these bytes are; None if they are none, or of another file.
+    #[staticmethod]
+    fn from_bytes(py: Python<'_>, path: PathBuf, index: &[u8]) -> Option<Self> {
+        py.detach(|| IndexedFile::from_bytes(&path, index))
+            .map(Self::from)
+    }
+
+    /// The index that a text of offsets and lengths tells; None if it does not fit the file.
+    #[staticmethod]
+    fn from_text(py: Python<'_>, path: PathBuf, text: &str) -> Option<Self> {
+        py.detach(|| IndexedFile::from_text(&path, text))
+            .map(Self::from)
+    }
+
+    /// The index as it is kept in a file.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let bytes = py.detach(|| self.0.to_bytes()).or_raise(py)?;
+        Ok(PyBytes::new(py, &bytes))
+    }
+
+    /// Writes the index to a file, whole or not at all: as it is, or as a text of offsets and lengths.
+    fn save(&self, py: Python<'_>, place: PathBuf, as_text: bool) -> PyResult<()> {
+        py.detach(|| self.0.save(&place, as_text)).or_raise(py)
+    }
+
+    fn __len__(&self) -> usize {
+        usize::try_from(self.0.len()).unwrap_or(usize::MAX)
+    }
+
+    /// The file.
+    #[getter]
+    fn path(&self) -> PathBuf {
+        self.0.path().to_path_buf()
+    }
+
+    /// How it is compressed: "", "GZIP" or "ZLIB".
+    #[getter]
+    fn compression_type(&self) -> &'static str {
+        self.0.compression().name()
+    }
+
+    /// How many bytes the file has.
+    #[getter]
+    fn size(&self) -> u64 {
+        self.0.size()
+    }
+
+    /// Where the last record ends.
+    fn end(&self, py: Python<'_>) -> PyResult<u64> {
+        Ok(py.detach(|| self.0.index()).or_raise(py)?.end())
+    }
+
+    /// The number of the first record that begins at an offset or behind it, and where that record begins.
+    fn first_from(&self, py: Python<'_>, offset: u64) -> PyResult<(usize, u64)> {
+        let index = py.detach(|| self.0.index()).or_raise(py)?;
+        let first = index.first_from(offset);
+        Ok((
+            first,
+            index.get(first).map_or(index.end(), |place| place.start),
+        ))
+    }
+}

@@ -1,0 +1,204 @@
+"""Any record of any files, at once."""
+
+import os
+import random
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
+from typing import Any, TypeAlias
+
+from tfrecs import _core
+from tfrecs.errors import SpecError, StateError
+from tfrecs.indices import Indexed, indexed_files
+from tfrecs.limits import checked_threads
+from tfrecs.paths import Paths
+
+Records: TypeAlias = _core.Records
+
+# What iterating reads at once.
+_AHEAD = 4 << 20
+
+
+class IndexedRecords(_core.RecordSequence):
+    """The records of files as one sequence: any of them, alone or many together. open() makes it.
+
+    `records[i]` is a record as bytes, from the end for a negative `i`; `records[a:b]`,
+    `records[[i, j]]` and `records[array]` are Records in the order asked for, read in as few
+    pieces as there are and on several threads. What is read is checked: that a record of this
+    length is where the index says, and the checksum of its data.
+
+    It is a map-style dataset to PyTorch (`torch.utils.data.DataLoader(tfrecs.open(paths))`) and a
+    random-access source to Grain (`grain.MapDataset.source(tfrecs.open(paths))`). It can be
+    pickled, forked and used from several threads at the same time; copies in other processes open
+    the files, and load the indices, for themselves.
+
+    Example:
+        >>> import tfrecs
+        >>> with tfrecs.RecordWriter("letters.tfrecord") as out:
+        ...     out.write_batch([b"a", b"b", b"c", b"d"])
+        >>> records = tfrecs.open("letters.tfrecord")
+        >>> len(records), records[2], records[-1], records[[3, 0]].tolist()
+        (4, b'c', b'd', [b'd', b'a'])
+    """
+
+    def __init__(
+        self,
+        files: Iterable[Indexed],
+        verify: bool,
+        num_threads: int,
+    ) -> None:
+        """Be the records of `files`, one behind the other."""
+        self._files = tuple(files)
+        self._verify = verify
+        self._num_threads = num_threads
+        self._ends = list(accumulate(len(one.file) for one in self._files))
+        self._over([one.file for one in self._files], verify, num_threads)
+
+    @property
+    def paths(self) -> list[str]:
+        """The files, in order."""
+        return [os.fspath(one.file.path) for one in self._files]
+
+    @property
+    def index_paths(self) -> list[str | None]:
+        """Where the index of each file is kept; None for one that is only in memory."""
+        return [one.place for one in self._files]
+
+    def locate(self, index: int) -> tuple[str, int]:
+        """Return the file that a record is in, and its number there.
+
+        Raises:
+            IndexError: There is no such record.
+
+        Example:
+            >>> import tfrecs
+            >>> for shard in range(2):
+            ...     with tfrecs.RecordWriter(f"two-{shard}.tfrecord") as out:
+            ...         out.write_batch([b"a", b"b", b"c"])
+            >>> tfrecs.open("two-?.tfrecord").locate(4)
+            ('two-1.tfrecord', 1)
+        """
+        place = range(len(self))[index]
+        which = bisect_right(self._ends, place)
+        before = self._ends[which - 1] if which else 0
+        return self.paths[which], place - before
+
+    def sample(self, n: int, seed: int | None = None) -> Records:
+        """Return `n` records, none twice, in random order: the same ones for the same seed.
+
+        Raises:
+            ValueError: There are not so many.
+
+        Example:
+            >>> import tfrecs
+            >>> with tfrecs.RecordWriter("hundred.tfrecord") as out:
+            ...     out.write_batch([b"%d" % i for i in range(100)])
+            >>> records = tfrecs.open("hundred.tfrecord")
+            >>> records.sample(3, seed=1) == records.sample(3, seed=1)
+            True
+        """
+        if not 0 <= n <= len(self):
+            raise ValueError(f"cannot take {n} of {len(self)} records")
+        chosen: Records = self[random.Random(seed).sample(range(len(self)), n)]
+        return chosen
+
+    def __iter__(self) -> Iterator[bytes]:
+        """Read all records in order, some at a time."""
+        size = sum(one.file.size for one in self._files)
+        step = max(1, _AHEAD * len(self) // max(size, 1))
+        for start in range(0, len(self), step):
+            yield from self[start : start + step]
+
+    def __repr__(self) -> str:
+        """Show how much it is."""
+        size = sum(one.file.size for one in self._files)
+        files = repr(self.paths[0]) if len(self._files) == 1 else f"{len(self._files)} files"
+        return f"IndexedRecords({len(self)} records in {files}, {size} bytes)"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle what opens the files again; an index that is kept nowhere goes with it."""
+        files = [
+            (os.path.abspath(one.file.path), _portable(one))  # noqa: PTH100 - no Path is wanted
+            for one in self._files
+        ]
+        return _reopened, (files, self._verify, self._num_threads)
+
+
+Sequence.register(IndexedRecords)
+
+
+def _portable(one: Indexed) -> bytes | str:
+    return one.file.to_bytes() if one.place is None else os.path.abspath(one.place)  # noqa: PTH100
+
+
+def _reopened(
+    files: list[tuple[str, bytes | str]], verify: bool, num_threads: int
+) -> IndexedRecords:
+    return IndexedRecords([_refound(*one) for one in files], verify, num_threads)
+
+
+def _refound(path: str, index: bytes | str) -> Indexed:
+    if isinstance(index, bytes):
+        file, place = _core.IndexedFile.from_bytes(path, index), None
+    else:
+        file, place = _core.IndexedFile.load(path, index), index
+    if file is None:
+        raise StateError(
+            f"{path}: the file, or its index, has changed since it was opened", path=path
+        )
+    return Indexed(file, place)
+
+
+def open(  # noqa: A001 - as gzip.open
+    paths: Paths,
+    compression_type: str | None = "auto",
+    *,
+    verify: bool = True,
+    index: str = "auto",
+    index_paths: Paths | None = None,
+    num_threads: int | None = None,
+) -> IndexedRecords:
+    """Open files to read any record at once, compressed ones too.
+
+    The first time this goes over the files: over the headers of records where they are not
+    compressed, which takes as long as to count them, else over all of them. What it finds, the
+    index, is kept for the next time: 2 to 4 bytes a record.
+
+    Args:
+        paths: A file, a pattern, or a list of them: one sequence of records in this order.
+        compression_type: As for RecordReader.
+        verify: Whether to check the checksum of a record's data whenever it is read. Its length
+            is checked always.
+        index: "auto" keeps the index of each file of more than 1 MiB beside it, hidden
+            (`.NAME.tfrindex`), or, where that cannot be, in the user's cache folder; "memory"
+            neither looks for one nor keeps any. An index that is damaged, or of another file than
+            the one that is there now, is made anew.
+        index_paths: Indices that lie elsewhere, one for each file: as build_index() writes them, or
+            texts of DALI's or vahidk's tfrecord2idx. One that does not fit its file is not used,
+            with a warning.
+        num_threads: How many threads make indices and read batches; None is one for each core.
+
+    Raises:
+        FileError: A file cannot be read, or is a pipe.
+        NotTFRecordError: It is of another format.
+        CorruptRecordError, TruncatedFileError: It is damaged; the text says where. salvage() reads
+            what is left of it, and repair() makes a sound file of that.
+        SpecError: An argument makes no sense.
+
+    Example:
+        >>> import tfrecs
+        >>> with tfrecs.RecordWriter("numbers.tfrecord.gz") as out:
+        ...     out.write_batch([b"%d" % i for i in range(1000)])
+        >>> records = tfrecs.open("numbers.tfrecord.gz")
+        >>> records
+        IndexedRecords(1000 records in 'numbers.tfrecord.gz', 6143 bytes)
+        >>> records[123], records[-3:].tolist()
+        (b'123', [b'997', b'998', b'999'])
+    """
+    if index not in ("auto", "memory"):
+        raise SpecError(f'index must be "auto" or "memory", not {index!r}')
+    kept = index == "auto"
+    files = indexed_files(
+        paths, compression_type, num_threads, index_paths=index_paths, look=kept, keep=kept
+    )
+    return IndexedRecords(files, bool(verify), checked_threads(num_threads))

@@ -1,0 +1,203 @@
+"""Indices of files: where they are kept, and when they are made."""
+
+import hashlib
+import os
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from tfrecs import _core
+from tfrecs.errors import Error, FileError, SpecError
+from tfrecs.limits import checked_threads
+from tfrecs.paths import Paths, expand_paths
+
+# The index of a smaller file is made as fast as it is read.
+_WORTH_KEEPING = 1 << 20
+
+_SUFFIX = ".tfrindex"
+
+
+def build_index(
+    paths: Paths,
+    index_paths: Paths | None = None,
+    *,
+    format: str = "binary",  # noqa: A002 - what everybody calls it
+    compression_type: str | None = "auto",
+    num_threads: int | None = None,
+) -> list[str]:
+    """Write the index of each file, and return where they are.
+
+    open() does this by itself where it pays. An index of one's own making is for folders that
+    others will read and cannot write to, and for other programs.
+
+    Args:
+        paths: A file, a pattern, or a list of them.
+        index_paths: Where to write, one for each file. None: beside each file, hidden
+            (`.NAME.tfrindex`), where open() finds it; of format "text" `NAME.idx`.
+        format: "binary" (docs/format.md), or "text": a line with offset and length for each record,
+            as NVIDIA DALI's and vahidk's tfrecord2idx write it, for uncompressed files only.
+        compression_type: As for RecordReader.
+        num_threads: How many threads; None is one for each core.
+
+    Raises:
+        SpecError: There is no such format; a text index of a compressed file; not as many
+            `index_paths` as files.
+        FileError: An index cannot be written.
+        Error: What is wrong with a file, with path, record and offset. Files before it have theirs.
+
+    Example:
+        >>> import pathlib, tfrecs
+        >>> with tfrecs.RecordWriter("some.tfrecord") as out:
+        ...     out.write_batch([b"a", b"bcd"])
+        >>> tfrecs.build_index("some.tfrecord", format="text")
+        ['some.tfrecord.idx']
+        >>> print(pathlib.Path("some.tfrecord.idx").read_text(), end="")
+        0 17
+        17 19
+    """
+    return [
+        where
+        for where, _ in write_indices(paths, index_paths, format, compression_type, num_threads)
+    ]
+
+
+def write_indices(
+    paths: Paths,
+    index_paths: Paths | None,
+    format: str,  # noqa: A002 - as above
+    compression_type: str | None,
+    num_threads: int | None,
+) -> Iterator[tuple[str, _core.IndexedFile]]:
+    """Write indices one by one; see build_index()."""
+    if format not in ("binary", "text"):
+        raise SpecError(f'format must be "binary" or "text", not {format!r}')
+    files = expand_paths(paths)
+    if index_paths is None:
+        wanted = [f"{path}.idx" if format == "text" else _beside(path) for path in files]
+    else:
+        given = [index_paths] if isinstance(index_paths, str | os.PathLike) else index_paths
+        wanted = [os.fspath(path) for path in given]
+        if len(wanted) != len(files):
+            raise SpecError(f"{len(files)} files need as many index_paths, not {len(wanted)}")
+    built = _core.Indexing(files, compression_type or "", checked_threads(num_threads))
+    for where, file in zip(wanted, built, strict=True):
+        file.save(where, format == "text")
+        yield where, file
+
+
+@dataclass(frozen=True)
+class Indexed:
+    """A file with its index.
+
+    Attributes:
+        file: Both.
+        place: Where the index is kept, or None.
+    """
+
+    file: _core.IndexedFile
+    place: str | None = None
+
+
+def indexed_files(
+    paths: Paths,
+    compression_type: str | None,
+    num_threads: int | None,
+    *,
+    index_paths: Paths | None = None,
+    look: bool = True,
+    keep: bool = True,
+) -> list[Indexed]:
+    """Return files with their indices, and make those that are missing.
+
+    Args:
+        paths: The files.
+        compression_type: As for RecordReader.
+        num_threads: How many threads make indices.
+        index_paths: Where the indices are, one for each file.
+        look: Whether to look for indices where they are kept.
+        keep: Whether to keep those that are made, if they are worth it.
+    """
+    files = expand_paths(paths)
+    codec = compression_type or ""
+    if index_paths is None:
+        found = [_kept(path, codec) if look else None for path in files]
+    else:
+        found, keep = _given(files, index_paths), False
+    missing = [path for path, one in zip(files, found, strict=True) if one is None]
+    built = _core.Indexing(missing, codec, checked_threads(num_threads))
+    return [one or _keep(next(built), keep) for one in found]
+
+
+def _kept(path: str, codec: str) -> Indexed | None:
+    """Return the file with the index that is kept of it, if there is one that fits."""
+    for place in _places(path):
+        file = _core.IndexedFile.load(path, place)
+        if file is not None and codec in ("auto", file.compression_type):
+            return Indexed(file, place)
+    return None
+
+
+def _given(files: list[str], index_paths: Paths) -> list[Indexed | None]:
+    places = expand_paths(index_paths)
+    if len(places) != len(files):
+        raise SpecError(f"{len(files)} files need as many index_paths, not {len(places)}")
+    return [_from_place(path, place) for path, place in zip(files, places, strict=True)]
+
+
+def _from_place(path: str, place: str) -> Indexed | None:
+    file = _core.IndexedFile.load(path, place) or _from_text(path, place)
+    if file is not None:
+        return Indexed(file, place)
+    warnings.warn(
+        f"{place} is no index of {path} as it is now: it is stale, or damaged, or of another file; "
+        "a new one is made in memory",
+        RuntimeWarning,
+        stacklevel=2,
+    )
+    return None
+
+
+def _from_text(path: str, place: str) -> _core.IndexedFile | None:
+    try:
+        text = Path(place).read_text("ascii")
+    except UnicodeDecodeError:
+        return None
+    except OSError as error:
+        raise FileError(f"{place}: {error.strerror}", path=place, errno=error.errno) from error
+    return _core.IndexedFile.from_text(path, text)
+
+
+def _keep(file: _core.IndexedFile, wanted: bool) -> Indexed:
+    """Keep an index where the next process finds it, if that is worth it and can be done."""
+    if wanted and file.size >= _WORTH_KEEPING:
+        for place in _places(os.fspath(file.path)):
+            with suppress(Error, OSError):
+                Path(place).parent.mkdir(parents=True, exist_ok=True)
+                file.save(place, as_text=False)
+                return Indexed(file, place)
+    return Indexed(file)
+
+
+def _places(path: str) -> list[str]:
+    """Where the index of a file may be kept: beside it, or in the user's cache folder."""
+    name = hashlib.sha256(os.fsencode(os.path.realpath(path))).hexdigest()[:40]
+    return [_beside(path), os.fspath(_cache_folder() / f"{name}{_SUFFIX}")]
+
+
+def _beside(path: str) -> str:
+    folder, name = os.path.split(path)
+    return os.path.join(folder, f".{name}{_SUFFIX}")  # noqa: PTH118 - keeps the names as given
+
+
+def _cache_folder() -> Path:
+    match sys.platform:
+        case "win32":
+            base = os.environ.get("LOCALAPPDATA") or "~/AppData/Local"
+        case "darwin":
+            base = "~/Library/Caches"
+        case _:
+            base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(os.path.expanduser(base)) / "tfrecs" / "indices"  # noqa: PTH111 - without a home it stays as it is
