@@ -156,6 +156,22 @@ pub fn open(
     compression: Option<Compression>,
     parallel: bool,
 ) -> Result<Source, ErrorKind> {
+    let (input, compression) = look(file, compression)?;
+    if compression == Compression::None {
+        return Ok(Source::Plain(input));
+    }
+    let inflated = Inflated::new(input, compression, parallel);
+    Ok(Source::Inflated(Box::new(inflated)))
+}
+
+/// How `file` is compressed, by its first bytes where `compression` does not say so.
+///
+/// # Errors
+/// As for [`open`].
+pub(super) fn look(
+    file: Box<dyn Read + Send>,
+    compression: Option<Compression>,
+) -> Result<(Input, Compression), ErrorKind> {
     let input = Input::peek(file).map_err(ErrorKind::from)?;
     if let Some(codec) = compression {
         refuse_mismatch(codec, input.start())?;
@@ -163,10 +179,8 @@ pub fn open(
     let compression = compression.unwrap_or_else(|| detect(input.start()));
     if compression == Compression::None {
         refuse_other_formats(input.start())?;
-        return Ok(Source::Plain(input));
     }
-    let inflated = Inflated::new(input, compression, parallel);
-    Ok(Source::Inflated(Box::new(inflated)))
+    Ok((input, compression))
 }
 
 /// The compression of a file that starts with `start`.

@@ -208,11 +208,11 @@ pub(super) fn fill(file: &File, room: &mut [u8], offset: u64) -> std::io::Result
 }
 
 #[cfg(unix)]
-fn read_at(file: &File, room: &mut [u8], offset: u64) -> std::io::Result<usize> {
+pub(super) fn read_at(file: &File, room: &mut [u8], offset: u64) -> std::io::Result<usize> {
     std::os::unix::fs::FileExt::read_at(file, room, offset)
 }
 
 #[cfg(windows)]
-fn read_at(file: &File, room: &mut [u8], offset: u64) -> std::io::Result<usize> {
+pub(super) fn read_at(file: &File, room: &mut [u8], offset: u64) -> std::io::Result<usize> {
     std::os::windows::fs::FileExt::seek_read(file, room, offset)
 }

@@ -112,7 +112,7 @@ impl Inflated {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::super::compression::{self, Source};
     use super::super::deflate::{DeflateOptions, Deflater, Flush};
     use super::super::libdeflate::Packer;
@@ -191,7 +191,7 @@ mod tests {
     }
 
     /// Bytes that are neither all alike nor without pattern.
-    fn some_content() -> impl Strategy<Value = Vec<u8>> {
+    pub fn some_content() -> impl Strategy<Value = Vec<u8>> {
         let short = prop::collection::vec(0u8..8, 0..400);
         let long = (any::<u8>(), 0usize..40_000);
         prop_oneof![
@@ -201,14 +201,14 @@ mod tests {
     }
 
     #[derive(Clone, Debug)]
-    enum Damage {
+    pub enum Damage {
         None,
         Cut(prop::sample::Index),
         Flip(prop::sample::Index, u8),
         Insert(prop::sample::Index, Vec<u8>),
     }
 
-    fn damage() -> impl Strategy<Value = Damage> {
+    pub fn damage() -> impl Strategy<Value = Damage> {
         let place = any::<prop::sample::Index>;
         prop_oneof![
             Just(Damage::None),
@@ -219,7 +219,7 @@ mod tests {
     }
 
     impl Damage {
-        fn of(&self, mut file: Vec<u8>) -> Vec<u8> {
+        pub fn of(&self, mut file: Vec<u8>) -> Vec<u8> {
             match self {
                 Self::None => {}
                 Self::Cut(place) => file.truncate(place.index(file.len())),

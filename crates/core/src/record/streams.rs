@@ -137,20 +137,11 @@ impl Streams {
     fn begin_stream(&mut self) -> Result<(), ErrorKind> {
         if self.state == State::Between {
             let next = self.buffer.get(self.start..self.end).unwrap_or_default();
-            match self.codec {
-                Compression::Gzip if sniff::is_gzip(next) => {
-                    self.inflate = Inflate::new(true, self.codec.window_bits());
-                }
-                Compression::Zlib if sniff::is_zlib(next) => return Err(self.trailing(SECOND)),
-                _ => return Err(self.trailing("garbage")),
-            }
+            next_stream(self.codec, next)?;
+            self.inflate = Inflate::new(true, self.codec.window_bits());
         }
         self.state = State::Inside;
         Ok(())
-    }
-
-    fn trailing(&self, what: &'static str) -> ErrorKind {
-        ErrorKind::TrailingData(self.codec.name(), what)
     }
 
     fn inflate_some(&mut self, out: &mut [u8]) -> usize {
@@ -169,16 +160,33 @@ impl Streams {
             Ok(Status::Ok | Status::BufError) => {}
             Err(error) => {
                 let why = self.inflate.error_message().unwrap_or(error.as_str());
-                let why = if IN_THE_MIDDLE.contains(&why) {
-                    "invalid data"
-                } else {
-                    why
-                };
-                self.fault = Some(ErrorKind::BadStream(self.codec.name(), why.to_owned()));
+                self.fault = Some(broken(self.codec, why));
             }
         }
         produced
     }
+}
+
+/// Whether these bytes behind the end of a stream begin another one.
+///
+/// # Errors
+/// [`ErrorKind::TrailingData`] if they must not be there.
+pub(super) fn next_stream(codec: Compression, next: &[u8]) -> Result<(), ErrorKind> {
+    let what = match codec {
+        Compression::Gzip if sniff::is_gzip(next) => return Ok(()),
+        Compression::Zlib if sniff::is_zlib(next) => SECOND,
+        _ => "garbage",
+    };
+    Err(ErrorKind::TrailingData(codec.name(), what))
+}
+
+/// What is wrong with a stream of which zlib says this.
+pub(super) fn broken(codec: Compression, why: &str) -> ErrorKind {
+    let why = match IN_THE_MIDDLE.contains(&why) {
+        true => "invalid data",
+        false => why,
+    };
+    ErrorKind::BadStream(codec.name(), why.to_owned())
 }
 
 /// Words for a fault inside a block. Which of them it is depends on how much room there is, because
