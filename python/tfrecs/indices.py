@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tfrecs import _core
-from tfrecs.errors import Error, FileError, SpecError
+from tfrecs.errors import Error, FileError, MissingFileError, SpecError
 from tfrecs.limits import checked_threads
 from tfrecs.paths import Paths, expand_paths
 
@@ -165,6 +165,8 @@ def _from_text(path: str, place: str) -> _core.IndexedFile | None:
         text = Path(place).read_text("ascii")
     except UnicodeDecodeError:
         return None
+    except FileNotFoundError as error:
+        raise MissingFileError(f"{place}: {error.strerror}", path=place) from error
     except OSError as error:
         raise FileError(f"{place}: {error.strerror}", path=place, errno=error.errno) from error
     return _core.IndexedFile.from_text(path, text)

@@ -67,7 +67,9 @@ impl PySequence {
 
 impl PySequence {
     fn sequence(&self) -> PyResult<&Sequence> {
-        self.0.get().ok_or_else(|| wrong_type("it was never opened"))
+        self.0
+            .get()
+            .ok_or_else(|| wrong_type("it was never opened"))
     }
 
     fn one<'py>(&self, py: Python<'py>, place: usize) -> PyResult<Bound<'py, PyBytes>> {

@@ -50,14 +50,18 @@ impl Lent {
 
     /// At least `size` bytes: a buffer that was lent and is nobody else's any more, or a new one.
     pub fn take(&mut self, size: usize) -> Vec<u8> {
+        self.take_back(size)
+            // A little more than asked for, so that it fits the next batch too.
+            .unwrap_or_else(|| vec![0; size + size / 8])
+    }
+
+    /// A buffer of at least `size` bytes that was lent and is nobody else's any more.
+    pub fn take_back(&mut self, size: usize) -> Option<Vec<u8>> {
         let fits = |buffer: &Arc<Vec<u8>>| {
             Arc::strong_count(buffer) == 1 && (size..=4 * size).contains(&buffer.len())
         };
         let found = self.0.iter().position(fits);
-        found
-            .and_then(|place| Arc::try_unwrap(self.0.swap_remove(place)).ok())
-            // A little more than asked for, so that it fits the next batch too.
-            .unwrap_or_else(|| vec![0; size + size / 8])
+        found.and_then(|place| Arc::try_unwrap(self.0.swap_remove(place)).ok())
     }
 }
 

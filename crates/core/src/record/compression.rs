@@ -8,6 +8,7 @@ use std::io::{self, Read};
 
 use zlib_rs::{Inflate, InflateFlush};
 
+use super::checkpoints::Scanner;
 use super::inflated::Inflated;
 use super::sniff;
 use crate::error::ErrorKind;
@@ -56,6 +57,8 @@ pub enum Source {
     Plain(Input),
     /// What they inflate to.
     Inflated(Box<Inflated>),
+    /// The same, and from where it could be inflated again.
+    Scanned(Box<Scanner>),
 }
 
 impl Source {
@@ -76,6 +79,7 @@ impl Source {
         match self {
             Self::Plain(input) => input.read(buffer).map_err(ErrorKind::from),
             Self::Inflated(inflated) => inflated.read(buffer),
+            Self::Scanned(scanner) => scanner.read(buffer),
         }
     }
 
@@ -85,6 +89,7 @@ impl Source {
         match self {
             Self::Plain(_) => Compression::None,
             Self::Inflated(inflated) => inflated.codec(),
+            Self::Scanned(scanner) => scanner.compression(),
         }
     }
 }

@@ -8,6 +8,7 @@ use std::io;
 use std::ops::Range;
 use std::time::UNIX_EPOCH;
 
+use super::checkpoints::Checkpoints;
 use super::compression::Compression;
 use super::crc;
 use super::extent::fill;
@@ -101,9 +102,10 @@ pub struct Index {
     end: u64,
     /// The blocks, the packed offsets, and the checkpoints, as they stand in a file.
     body: Vec<u8>,
-    /// Where in the body the packed offsets, and the checkpoints, begin.
+    /// Where in the body the packed offsets, and what describes checkpoints, begin.
     packed: usize,
-    checkpoints: usize,
+    behind: usize,
+    checkpoints: Checkpoints,
 }
 
 impl Index {
@@ -177,10 +179,10 @@ impl Index {
         low
     }
 
-    /// The checkpoints of a compressed stream, as they stand in a file.
+    /// From where the file can be inflated, if it is compressed.
     #[must_use]
-    pub fn checkpoints(&self) -> &[u8] {
-        self.body.get(self.checkpoints..).unwrap_or_default()
+    pub fn checkpoints(&self) -> &Checkpoints {
+        &self.checkpoints
     }
 
     /// The index as it stands in a file.
@@ -196,8 +198,8 @@ impl Index {
         header.extend(of.modified.to_le_bytes());
         header.extend(of.samples.to_le_bytes());
         header.extend(crc::masked(&self.body).to_le_bytes());
-        header.extend(((self.checkpoints - self.packed) as u64).to_le_bytes());
-        header.extend(((self.body.len() - self.checkpoints) as u64).to_le_bytes());
+        header.extend(((self.behind - self.packed) as u64).to_le_bytes());
+        header.extend(((self.body.len() - self.behind) as u64).to_le_bytes());
         header.extend([0; 4]);
         header.extend(crc::masked(&header).to_le_bytes());
         header.extend_from_slice(&self.body);
@@ -209,14 +211,21 @@ impl Index {
     pub fn new(summary: &Summary, body: Vec<u8>) -> Option<Self> {
         let records = usize::try_from(summary.records).ok()?;
         let packed = records.div_ceil(BLOCK.0).checked_mul(BLOCK.1)?;
-        let checkpoints = packed.checked_add(usize::try_from(summary.packed).ok()?)?;
-        let length = checkpoints.checked_add(usize::try_from(summary.checkpoints).ok()?)?;
-        let fits = body.len() == length && crc::masked(&body) == summary.sum;
-        fits.then_some(Self {
+        let behind = packed.checked_add(usize::try_from(summary.packed).ok()?)?;
+        let stored = body.get(behind..)?;
+        if stored.len() as u64 != summary.checkpoints || crc::masked(&body) != summary.sum {
+            return None;
+        }
+        let checkpoints = match stored {
+            [] => Checkpoints::default(),
+            stored => Checkpoints::from_bytes(stored)?,
+        };
+        Some(Self {
             records,
             end: summary.end,
             body,
             packed,
+            behind,
             checkpoints,
         })
     }
@@ -316,21 +325,24 @@ impl Builder {
         self.starts.push(start);
     }
 
-    /// The last record ends at `end`; these are the checkpoints of a compressed stream.
+    /// The last record ends at `end`; these are the checkpoints, if the file is compressed.
     #[must_use]
-    pub fn finish(mut self, end: u64, checkpoints: &[u8]) -> Index {
+    pub fn finish(mut self, end: u64, checkpoints: Checkpoints) -> Index {
         self.pack();
         let mut body = self.blocks;
         let packed = body.len();
         body.extend_from_slice(&self.packed);
-        let start = body.len();
-        body.extend_from_slice(checkpoints);
+        let behind = body.len();
+        if !checkpoints.is_empty() {
+            body.extend(checkpoints.to_bytes());
+        }
         Index {
             records: self.records,
             end,
             body,
             packed,
-            checkpoints: start,
+            behind,
+            checkpoints,
         }
     }
 
@@ -357,14 +369,14 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn index_of(lengths: &[u64], checkpoints: &[u8]) -> (Index, Vec<Range<u64>>) {
+    fn index_of(lengths: &[u64]) -> (Index, Vec<Range<u64>>) {
         let (mut builder, mut places, mut at) = (Builder::default(), Vec::new(), 0);
         for length in lengths {
             builder.push(at);
             places.push(at..at + length);
             at += length;
         }
-        (builder.finish(at, checkpoints), places)
+        (builder.finish(at, Checkpoints::default()), places)
     }
 
     fn any_lengths() -> impl Strategy<Value = Vec<u64>> {
@@ -393,12 +405,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_record_is_found(lengths in any_lengths(), checkpoints: Vec<u8>, offset in 0_u64..20_000) {
-            let (index, places) = index_of(&lengths, &checkpoints);
+        fn every_record_is_found(lengths in any_lengths(), offset in 0_u64..20_000) {
+            let (index, places) = index_of(&lengths);
             prop_assert_eq!(index.len(), lengths.len());
             let found: Vec<_> = (0..lengths.len()).map(|it| index.get(it).unwrap()).collect();
             prop_assert_eq!(index.get(lengths.len()), None);
-            prop_assert_eq!(index.checkpoints(), checkpoints);
             let first = places.iter().position(|place| place.start >= offset);
             prop_assert_eq!(index.first_from(offset), first.unwrap_or(places.len()));
             prop_assert_eq!(found, places);
@@ -416,7 +427,7 @@ mod tests {
             at in any::<prop::sample::Index>(),
             by in 1_u8..,
         ) {
-            let mut bytes = index_of(&lengths, b"xyz").0.to_bytes(Compression::None, OF);
+            let mut bytes = index_of(&lengths).0.to_bytes(Compression::None, OF);
             let at = at.index(bytes.len());
             prop_assert_eq!(read(&bytes[..at]), None);
             bytes[at] ^= by;
@@ -445,7 +456,7 @@ mod tests {
 
     #[test]
     fn records_of_a_table_take_little_more_than_two_bytes_each() {
-        let bytes = index_of(&vec![776; 100_000], &[]).0;
+        let bytes = index_of(&vec![776; 100_000]).0;
         let bytes = bytes.to_bytes(Compression::None, OF);
         assert!(bytes.len() < 230_000, "{}", bytes.len());
     }

@@ -4,8 +4,9 @@ use std::fs::File;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
+use super::checkpoints::{Checkpoints, Seeker};
 use super::compression::Compression;
 use super::extent::fill;
 use super::frame::{FOOTER, HEADER};
@@ -20,6 +21,9 @@ use crate::ordered::Ordered;
 /// So many files are kept open, of all sequences together; beyond that, one is opened for each read.
 const MOST_OPEN: usize = 512;
 
+/// What a byte of deflate inflates to at most.
+const MOST_INFLATED: u64 = 1032;
+
 static OPEN: AtomicUsize = AtomicUsize::new(0);
 
 /// A file of which any record can be read at once.
@@ -32,6 +36,8 @@ pub struct IndexedFile {
     /// Where the index lies, if it lies in a file.
     stored: Option<(PathBuf, Summary)>,
     file: OnceLock<Kept>,
+    /// What has inflated a single record, and may go on from there.
+    seeker: Mutex<Option<Seeker>>,
 }
 
 /// A file that is kept open, and counted.
@@ -55,12 +61,16 @@ impl IndexedFile {
             let text = "only of a file can any record be read at once";
             return Err(Error::spec(text).with_path(path));
         };
-        let of = Fingerprint::of(&file).map_err(|error| Error::from(error).with_path(path))?;
+        drop(reader);
+        let located = |error: std::io::Error| Error::from(error).with_path(path);
+        let of = Fingerprint::of(&file).map_err(located)?;
+        let twin = file.try_clone().map_err(located)?;
+        let mut reader = RecordReader::scanning(twin, path, unverified(compression))?;
         let compression = reader.compression();
         let mut builder = Builder::default();
         let each = |start| builder.push(start);
-        let end = each_record(reader, Some(file), size, threads, each)?;
-        let index = builder.finish(end, &[]);
+        let end = each_record(&mut reader, Some(file), size, threads, each)?;
+        let index = builder.finish(end, reader.into_checkpoints());
         Ok(Self::with(path, compression, of, index))
     }
 
@@ -73,6 +83,7 @@ impl IndexedFile {
             index: OnceLock::from(index),
             stored: None,
             file: OnceLock::new(),
+            seeker: Mutex::new(None),
         }
     }
 
@@ -90,6 +101,7 @@ impl IndexedFile {
             index: OnceLock::new(),
             stored: Some((stored.to_owned(), summary)),
             file: OnceLock::new(),
+            seeker: Mutex::new(None),
         })
     }
 
@@ -118,7 +130,7 @@ impl IndexedFile {
             builder.push(start);
             end = start.checked_add(length)?;
         }
-        let index = builder.finish(end, &[]);
+        let index = builder.finish(end, Checkpoints::default());
         (end == of.size).then(|| Self::with(path, Compression::None, of, index))
     }
 
@@ -190,6 +202,24 @@ impl IndexedFile {
         self.of.size
     }
 
+    /// Where the stream of frames ends at the latest.
+    #[must_use]
+    pub fn most(&self) -> u64 {
+        match self.compression {
+            Compression::None => self.of.size,
+            _ => self.of.size.saturating_mul(MOST_INFLATED),
+        }
+    }
+
+    /// How many bytes could be read in the time that it takes to begin reading anywhere.
+    #[must_use]
+    pub fn cost_of_a_read(&self) -> usize {
+        match self.compression {
+            Compression::None => 4 << 10,
+            _ => 4 << 20,
+        }
+    }
+
     /// Where the records are. What is kept in a file is read now, and made anew if it is damaged.
     ///
     /// # Errors
@@ -228,11 +258,44 @@ impl IndexedFile {
             .with_path(&self.path)
     }
 
+    /// Reads the stream of frames from `offset` on until `room` is full or it ends, and says how many bytes that
+    /// were. A `seeker` of this file goes on where it was, if that is not far.
+    ///
+    /// # Errors
+    /// Of the operating system, or of a compressed stream; the file has changed.
+    pub fn fill(&self, room: &mut [u8], offset: u64, seeker: &mut Option<Seeker>) -> Result<usize> {
+        let file = self.file()?;
+        if self.compression == Compression::None {
+            return Ok(fill(&file, room, offset)?);
+        }
+        let mut at = match seeker.take() {
+            Some(seeker) => seeker,
+            None => Seeker::new(self.compression)?,
+        };
+        let filled = at.fill(&file, self.index()?.checkpoints(), offset, room)?;
+        *seeker = Some(at);
+        Ok(filled)
+    }
+
+    /// As [`Self::fill`], with a seeker that the file keeps for this.
+    ///
+    /// # Errors
+    /// As for that.
+    pub fn fill_next(&self, room: &mut [u8], offset: u64) -> Result<usize> {
+        // Whoever else has it now, or had it when this process was forked: this one does without.
+        let mut seeker = self.seeker.try_lock().ok().and_then(|mut kept| kept.take());
+        let filled = self.fill(room, offset, &mut seeker)?;
+        if let Ok(mut kept) = self.seeker.try_lock() {
+            *kept = seeker;
+        }
+        Ok(filled)
+    }
+
     /// The file, open.
     ///
     /// # Errors
     /// Of the operating system; the file has changed.
-    pub fn file(&self) -> Result<Handle<'_>> {
+    fn file(&self) -> Result<Handle<'_>> {
         if let Some(file) = self.file.get() {
             return Ok(Handle::Kept(&file.0));
         }
@@ -253,7 +316,7 @@ impl IndexedFile {
 }
 
 /// An open file, kept open or not.
-pub enum Handle<'a> {
+enum Handle<'a> {
     /// It stays open.
     Kept(&'a File),
     /// It was opened for this time.
@@ -289,9 +352,9 @@ fn summary_of(stored: &Path) -> Option<Summary> {
 /// # Errors
 /// As of [`IndexedFile::build`], but not of what is no file.
 pub fn count(path: &Path, compression: Option<Compression>, threads: usize) -> Result<u64> {
-    let (reader, twin, size) = open(path, compression)?;
+    let (mut reader, twin, size) = open(path, compression)?;
     let mut records = 0;
-    each_record(reader, twin, size, threads, |_| records += 1)?;
+    each_record(&mut reader, twin, size, threads, |_| records += 1)?;
     Ok(records)
 }
 
@@ -324,18 +387,21 @@ fn open(
     let file = File::open(path).map_err(located)?;
     let metadata = file.metadata().map_err(located)?;
     let twin = file.try_clone().map_err(located)?;
-    let options = ReadOptions {
-        compression,
-        verify: false,
-    };
-    let reader = RecordReader::from_file(file, path, options)?;
+    let reader = RecordReader::from_file(file, path, unverified(compression))?;
     let twin = Some(twin).filter(|_| metadata.is_file());
     Ok((reader, twin, metadata.len()))
 }
 
+fn unverified(compression: Option<Compression>) -> ReadOptions {
+    ReadOptions {
+        compression,
+        verify: false,
+    }
+}
+
 /// Calls `each` with where each record begins, and says where the last one ends.
 fn each_record(
-    mut reader: RecordReader,
+    reader: &mut RecordReader,
     twin: Option<File>,
     size: u64,
     threads: usize,

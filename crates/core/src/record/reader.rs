@@ -14,6 +14,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::buffer::{Buffer, CHUNK};
+use super::checkpoints::{Checkpoints, Scanner};
 use super::compression::{self, Compression, Source};
 use super::crc;
 use super::extent::Hops;
@@ -102,6 +103,36 @@ impl RecordReader {
         reader.path = Some(Arc::from(path));
         reader.file = twin.filter(|_| reader.compression() == Compression::None);
         Ok(reader)
+    }
+
+    /// As [`Self::from_file`], of what is a file; and notes, if it is compressed, from where it could be inflated again.
+    ///
+    /// # Errors
+    /// As for [`Self::open`].
+    pub fn scanning(mut file: File, path: &Path, options: ReadOptions) -> Result<Self> {
+        let located = |error: Error| error.with_path(path);
+        let io = |error: std::io::Error| located(error.into());
+        let twin = file.try_clone().map_err(io)?;
+        file.rewind().map_err(io)?;
+        let mut reader = Self::from_file(twin, path, options)?;
+        if reader.compression() != Compression::None {
+            file.rewind().map_err(io)?;
+            let codec = Some(reader.compression());
+            let scanner = Scanner::open(Box::new(file), codec, Scanner::SPACING);
+            if let Some(scanner) = scanner.map_err(|kind| located(kind.into()))? {
+                reader.source = Source::Scanned(Box::new(scanner));
+            }
+        }
+        Ok(reader)
+    }
+
+    /// From where the file can be inflated again, as far as it has been read; nothing without [`Self::scanning`].
+    #[must_use]
+    pub fn into_checkpoints(self) -> Checkpoints {
+        match self.source {
+            Source::Scanned(scanner) => scanner.into_checkpoints(),
+            _ => Checkpoints::default(),
+        }
     }
 
     /// Reads from anything that delivers bytes.

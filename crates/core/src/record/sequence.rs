@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
 use super::buffer::Lent;
-use super::extent::fill;
+use super::checkpoints::Seeker;
 use super::frame::{self, FOOTER, HEADER};
 use super::indexed::IndexedFile;
 use super::records::{Origin, Records, Span};
@@ -89,13 +89,13 @@ impl Sequence {
     pub fn get(&self, index: usize, buffer: &mut Vec<u8>) -> Result<Range<usize>> {
         let (_, file, number) = self.find(index)?;
         let place = place_of(file, number)?;
-        let located = |kind: ErrorKind| located(kind.into(), file, number, place.start);
-        buffer.resize(length_of(&place).map_err(located)?, 0);
-        let filled = fill(&*file.file()?, buffer, place.start);
-        if filled.map_err(|error| located(error.into()))? < buffer.len() {
-            return Err(located(cut_off(&place)));
+        let located = |error: Error| located(error, file, number, place.start);
+        let length = length_of(&place);
+        resize(buffer, length).map_err(located)?;
+        if file.fill_next(buffer, place.start).map_err(located)? < length {
+            return Err(located(cut_off(&place).into()));
         }
-        frame::checked(buffer, self.verify).map_err(located)
+        frame::checked(buffer, self.verify).map_err(|kind| located(kind.into()))
     }
 
     /// The records at `indices`, in this order, in one buffer.
@@ -121,13 +121,10 @@ impl Sequence {
 
     fn read_wanted(&self, wanted: &[Wanted<'_>]) -> Result<Records> {
         let runs = runs_of(wanted);
-        let mut total = 0_usize;
-        for run in &runs {
-            let length = length_of(&run.place).ok();
-            let sum = length.and_then(|length| total.checked_add(length));
-            total = sum.ok_or_else(|| Error::spec("so many records do not fit into memory"))?;
-        }
-        let mut buffer = self.take_buffer(total);
+        let total = (runs.iter()).fold(0_usize, |sum, run| {
+            sum.saturating_add(length_of(&run.place))
+        });
+        let mut buffer = self.take_buffer(total)?;
         let room = buffer.get_mut(..total).unwrap_or_default();
         let jobs = jobs_of(&runs, room, self.threads);
         in_parallel(self.threads, jobs, |job| self.work(job, wanted))?;
@@ -141,46 +138,53 @@ impl Sequence {
     /// Reads the runs of a job, and checks the records that are wanted of them.
     fn work(&self, job: Job<'_>, wanted: &[Wanted<'_>]) -> Result<()> {
         let (mut room, mut pulse) = (job.room, Pulse::start());
+        let (mut last, mut seeker) = (usize::MAX, None);
         for run in job.runs {
-            let (here, rest) =
-                room.split_at_mut(length_of(&run.place).unwrap_or(0).min(room.len()));
+            let (here, rest) = room.split_at_mut(length_of(&run.place).min(room.len()));
             room = rest;
-            self.read_run(
-                run,
-                here,
-                wanted.get(run.wanted.clone()).unwrap_or_default(),
-            )?;
+            if last != run.which {
+                (last, seeker) = (run.which, None);
+            }
+            let wanted = wanted.get(run.wanted.clone()).unwrap_or_default();
+            self.read_run(run, here, wanted, &mut seeker)?;
             pulse.check()?;
         }
         Ok(())
     }
 
-    fn read_run(&self, run: &Run<'_>, room: &mut [u8], wanted: &[Wanted<'_>]) -> Result<()> {
-        let file = run.file;
-        let filled = fill(&*file.file()?, room, run.place.start);
+    fn read_run(
+        &self,
+        run: &Run<'_>,
+        room: &mut [u8],
+        wanted: &[Wanted<'_>],
+        seeker: &mut Option<Seeker>,
+    ) -> Result<()> {
+        let filled = run.file.fill(room, run.place.start, seeker);
         for it in wanted {
-            let located = |kind: ErrorKind| located(kind.into(), file, it.number, it.place.start);
-            let filled = filled.as_ref().map_err(|error| {
-                let again = std::io::Error::new(error.kind(), error.to_string());
-                located(again.into())
-            })?;
+            let located = |error: Error| located(error, it.file, it.number, it.place.start);
+            // Who stops reading in the middle of a run has not said which record that was at.
+            let filled = filled.as_ref().map_err(|error| located(error.clone()))?;
             let start = usize::try_from(it.place.start - run.place.start).unwrap_or(usize::MAX);
-            let frame = room.get(..*filled).unwrap_or_default();
-            let end = start.saturating_add(length_of(&it.place).map_err(located)?);
-            let frame = frame
-                .get(start..end)
-                .ok_or_else(|| located(cut_off(&it.place)))?;
-            frame::checked(frame, self.verify).map_err(located)?;
+            let end = start.saturating_add(length_of(&it.place));
+            let frame = room.get(..*filled).and_then(|read| read.get(start..end));
+            let frame = frame.ok_or_else(|| located(cut_off(&it.place).into()))?;
+            frame::checked(frame, self.verify).map_err(|kind| located(kind.into()))?;
         }
         Ok(())
     }
 
-    fn take_buffer(&self, size: usize) -> Vec<u8> {
-        match self.lent.try_lock() {
-            Ok(mut lent) => lent.take(size),
-            // Somebody else is at it, or was when this process was forked.
-            Err(_) => vec![0; size],
+    fn take_buffer(&self, size: usize) -> Result<Vec<u8>> {
+        // Whoever else is at it, or was when this process was forked: this one does without.
+        let kept = self
+            .lent
+            .try_lock()
+            .ok()
+            .and_then(|mut lent| lent.take_back(size));
+        let mut buffer = kept.unwrap_or_default();
+        if buffer.len() < size {
+            resize(&mut buffer, size + size / 8)?;
         }
+        Ok(buffer)
     }
 
     /// Which file record `index` is in, and which of its records it is.
@@ -223,7 +227,7 @@ fn records_of(bytes: Arc<Vec<u8>>, wanted: &[Wanted<'_>], runs: &[Run<'_>]) -> R
     for (number, run) in (0..).zip(runs) {
         for it in wanted.get(run.wanted.clone()).unwrap_or_default() {
             let behind = usize::try_from(it.place.start - run.place.start).unwrap_or(0);
-            let len = length_of(&it.place).unwrap_or(0);
+            let len = length_of(&it.place);
             if let Some(span) = spans.get_mut(it.slot) {
                 *span = Span {
                     start: begin + behind + HEADER,
@@ -237,7 +241,7 @@ fn records_of(bytes: Arc<Vec<u8>>, wanted: &[Wanted<'_>], runs: &[Run<'_>]) -> R
             path: Some(Arc::clone(run.file.path())),
             buffer_offset: Some(run.place.start.wrapping_sub(begin as u64)),
         });
-        begin += length_of(&run.place).unwrap_or(0);
+        begin += length_of(&run.place);
     }
     Records::new(bytes, spans, origins)
 }
@@ -250,8 +254,8 @@ struct Job<'a> {
 
 /// Divides the work so that each thread has some jobs, unless it is too little.
 fn jobs_of<'a>(runs: &'a [Run<'a>], room: &'a mut [u8], threads: usize) -> Vec<Job<'a>> {
-    // A read costs about as much as so many bytes.
-    let weight = |run: &Run<'_>| length_of(&run.place).unwrap_or(0) + NEAR;
+    // A read costs about as much as so many bytes, and more where all is inflated from the checkpoint before.
+    let weight = |run: &Run<'_>| length_of(&run.place) + run.file.cost_of_a_read();
     let total: usize = runs.iter().map(weight).sum();
     let share = (total / (4 * threads.max(1))).max(WORTH_A_THREAD);
     let (mut jobs, mut runs, mut room) = (Vec::new(), runs, room);
@@ -263,7 +267,7 @@ fn jobs_of<'a>(runs: &'a [Run<'a>], room: &'a mut [u8], threads: usize) -> Vec<J
             }
             count += 1;
             sum += weight(run);
-            bytes += length_of(&run.place).unwrap_or(0);
+            bytes += length_of(&run.place);
         }
         let (some, other_runs) = runs.split_at(count);
         let (here, rest) = room.split_at_mut(bytes.min(room.len()));
@@ -289,14 +293,23 @@ fn place_of(file: &IndexedFile, number: usize) -> Result<Range<u64>> {
     let place = file.index()?.get(number);
     let place = place.filter(|place| {
         let length = place.end.checked_sub(place.start);
-        length.is_some_and(|length| length >= (HEADER + FOOTER) as u64)
+        length.is_some_and(|length| length >= (HEADER + FOOTER) as u64) && place.end <= file.most()
     });
     place.ok_or_else(|| Error::state("its index is damaged").with_path(file.path()))
 }
 
-fn length_of(place: &Range<u64>) -> Result<usize, ErrorKind> {
-    usize::try_from(place.end - place.start)
-        .map_err(|_| ErrorKind::ImpossibleLength(place.end - place.start))
+fn length_of(place: &Range<u64>) -> usize {
+    usize::try_from(place.end - place.start).unwrap_or(usize::MAX)
+}
+
+/// Makes room, if there is memory for it.
+fn resize(buffer: &mut Vec<u8>, size: usize) -> Result<()> {
+    let missing = size.saturating_sub(buffer.len());
+    let reserved = buffer.try_reserve_exact(missing);
+    reserved
+        .map_err(|_| Error::state(format!("there is no memory for {size} bytes of records")))?;
+    buffer.resize(size, 0);
+    Ok(())
 }
 
 /// What to say where the file ends before the record does that was there once.
