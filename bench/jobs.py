@@ -7,12 +7,13 @@ compared; `VERSION`. Nothing here imports more than the standard library.
 """
 
 import os
+import random
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from workloads import Spec, Workload
+from workloads import SEED, Spec, Workload
 
 REPO = Path(__file__).parent.parent
 PLAIN, GZIP, MEMBERS = "", ".gz", ".members.gz"
@@ -83,6 +84,7 @@ class Job:
         spec: Which of the workload's specifications it is about.
         sample: How the outputs are compared.
         writes: Whether it writes a file.
+        batch: How many records a batch has, if not as many as the workload says.
         at_most: The most records that a system does it on, if all of them would take too long.
     """
 
@@ -95,6 +97,7 @@ class Job:
     spec: Literal["features", "narrow", "projected"] = "features"
     sample: Sample = "values"
     writes: bool = False
+    batch: int | None = None
     at_most: tuple[tuple[str, int], ...] = ()
 
     def records(self, system: str, records: int) -> int:
@@ -112,7 +115,7 @@ class Task:
         path: The workload's file.
         times: How many times the file is listed.
         records: How many of the file's records to do it on.
-        whole: Whether these are all.
+        total: How many it has.
         scratch: Where to write, if the job writes.
         threads: How many threads to use; None is as many as there are cores.
         output_bytes: The size of our output, for the limit.
@@ -123,7 +126,7 @@ class Task:
     path: Path
     times: int
     records: int
-    whole: bool
+    total: int
     scratch: Path
     threads: int | None
     output_bytes: int
@@ -134,10 +137,25 @@ class Task:
         return [str(self.path)] * self.times
 
     @property
+    def whole(self) -> bool:
+        """Whether these are all of the file's records."""
+        return self.records == self.total
+
+    @property
     def steps(self) -> int:
         """How many steps the whole task has."""
         records = self.records * self.times
-        return -(-records // self.workload.batch) if self.job.batched else records
+        return -(-records // self.batch) if self.job.batched else records
+
+    @property
+    def batch(self) -> int:
+        """How many records a batch has."""
+        return self.job.batch or self.workload.batch
+
+    @property
+    def order(self) -> list[int]:
+        """The numbers of records, each once, in an order that is always the same."""
+        return random.Random(SEED).sample(range(self.total), self.total)[: self.records]
 
     def features(self, io: Any) -> Spec:
         """Return what to parse, made of this module's feature classes."""
@@ -210,6 +228,39 @@ JOBS = {
             "parse_sequence_example, in batches",
             ("seq",),
             (*OURS, *LIMITS, "tensorflow"),
+        ),
+        Job(
+            "random",
+            "raw records at random places, in batches of 1,024",
+            ("tab", "img"),
+            ("tfrecs", "tfrecs-1-thread", "arrayrecord"),
+            batch=1024,
+        ),
+        Job(
+            "random-one",
+            "raw records at random places, one by one",
+            ("tab",),
+            ("tfrecs", "arrayrecord"),
+            batched=False,
+            at_most=(("arrayrecord", 20_000),),
+        ),
+        Job(
+            "gzip-random-one",
+            "the same, of a gzip file of one member",
+            ("tab",),
+            ("tfrecs",),
+            batched=False,
+            form=GZIP,
+            at_most=(("tfrecs", 2_000),),
+        ),
+        Job(
+            "gzips-random-one",
+            "the same, of a gzip file of many members",
+            ("tab",),
+            ("tfrecs",),
+            batched=False,
+            form=MEMBERS,
+            at_most=(("tfrecs", 2_000),),
         ),
         Job(
             "iterate",

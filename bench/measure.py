@@ -118,7 +118,7 @@ def task_of(order: Order, folder: Path) -> Task:
         path=workload.path(order.records, job.form),
         times=order.times,
         records=some,
-        whole=some == order.records,
+        total=order.records,
         # tfrecs goes by the name, TensorFlow by the job's.
         scratch=folder / ("written.tfrecord" + ".gz" * job.name.startswith("gzip")),
         threads=SYSTEMS[order.system].threads,

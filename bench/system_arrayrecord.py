@@ -1,4 +1,4 @@
-"""Reading in order, done by ArrayRecord: the same records in a file of its own format."""
+"""Reading in order and at random, done by ArrayRecord, of the same records in a file of its own."""
 
 import os
 from collections.abc import Iterator
@@ -19,12 +19,11 @@ GROUP = 64
 READING = "readahead_buffer_size:0,max_parallelism:0"
 
 
-def converted(task: Task) -> Path:
+def converted(task: Task, group: int) -> Path:
     """Return the path of the file with the task's records, written unless it is there."""
-    path = task.path.with_suffix(".array_record")
+    path = task.path.with_suffix(f".{group}.array_record")
     if not path.exists():
         part = path.with_suffix(f".part{os.getpid()}")
-        group = GROUPS.get(task.workload.name, GROUP)
         writer = ArrayRecordWriter(str(part), f"group_size:{group},uncompressed")
         with task.path.open("rb") as file:
             for record in frames(file):
@@ -36,7 +35,7 @@ def converted(task: Task) -> Path:
 
 def read(task: Task) -> Steps:
     """ArrayRecordReader.read, a list of bytes for each batch."""
-    path, each = converted(task), task.workload.batch
+    path, each = converted(task, GROUPS.get(task.workload.name, GROUP)), task.batch
 
     def steps() -> Iterator[list[Any]]:
         reader = ArrayRecordReader(str(path), READING)
@@ -47,7 +46,28 @@ def read(task: Task) -> Steps:
     return steps
 
 
-JOBS: dict[str, Prepare] = {"read": read}
+def read_random(task: Task) -> Steps:
+    """ArrayRecordReader.read of a list of numbers, of a file that is opened already.
+
+    Of the group sizes 1 and 64, 1 is the quickest; read-ahead makes no difference.
+    """
+    reader, order = ArrayRecordReader(str(converted(task, 1)), ""), task.order
+    each = task.batch
+
+    def steps() -> Iterator[list[Any]]:
+        for start in range(0, len(order), each):
+            yield reader.read(order[start : start + each])
+
+    return steps
+
+
+def read_one(task: Task) -> Steps:
+    """ArrayRecordReader.read of one number, of a file that is opened already."""
+    reader, order = ArrayRecordReader(str(converted(task, 1)), ""), task.order
+    return lambda: (reader.read([number])[0] for number in order)
+
+
+JOBS: dict[str, Prepare] = {"read": read, "random": read_random, "random-one": read_one}
 
 
 def plain(output: Any, task: Task) -> Any:  # noqa: ARG001 - all systems have this signature

@@ -33,6 +33,23 @@ def read(task: Task) -> Steps:
     return lambda: batches(task)
 
 
+def opened(task: Task) -> Any:
+    """Return the file's records by number, with the index made."""
+    return tfrecs.open(task.path, num_threads=task.threads)
+
+
+def read_random(task: Task) -> Steps:
+    """open(), and a list of numbers for each batch."""
+    records, order, each = opened(task), task.order, task.batch
+    return lambda: (records[order[at : at + each]] for at in range(0, len(order), each))
+
+
+def read_one(task: Task) -> Steps:
+    """open(), and one number after the other."""
+    records, order = opened(task), task.order
+    return lambda: map(records.__getitem__, order)
+
+
 def read_dataset(task: Task) -> Steps:
     """Dataset without features."""
     records = dataset(task)
@@ -151,6 +168,10 @@ def decode(task: Task) -> Steps:
 JOBS: dict[str, Prepare] = {
     "read": read,
     "read:dataset": read_dataset,
+    "random": read_random,
+    "random-one": read_one,
+    "gzip-random-one": read_one,
+    "gzips-random-one": read_one,
     "parse": parse,
     "parse:reader": parse_by_reader,
     "project": parse,

@@ -175,16 +175,15 @@ impl Sequence {
 
     fn take_buffer(&self, size: usize) -> Result<Vec<u8>> {
         // Whoever else is at it, or was when this process was forked: this one does without.
-        let kept = self
-            .lent
-            .try_lock()
-            .ok()
-            .and_then(|mut lent| lent.take_back(size));
-        let mut buffer = kept.unwrap_or_default();
-        if buffer.len() < size {
-            resize(&mut buffer, size + size / 8)?;
+        let lent = self.lent.try_lock().ok();
+        if let Some(buffer) = lent.and_then(|mut lent| lent.take_back(size)) {
+            return Ok(buffer);
         }
-        Ok(buffer)
+        // A little more than asked for, so that it fits the next batch too.
+        let size = size.saturating_add(size / 8);
+        reserve(&mut Vec::new(), size)?;
+        // The system clears new memory by itself, when it is first touched.
+        Ok(vec![0; size])
     }
 
     /// Which file record `index` is in, and which of its records it is.
@@ -302,14 +301,16 @@ fn length_of(place: &Range<u64>) -> usize {
     usize::try_from(place.end - place.start).unwrap_or(usize::MAX)
 }
 
-/// Makes room, if there is memory for it.
 fn resize(buffer: &mut Vec<u8>, size: usize) -> Result<()> {
-    let missing = size.saturating_sub(buffer.len());
-    let reserved = buffer.try_reserve_exact(missing);
-    reserved
-        .map_err(|_| Error::state(format!("there is no memory for {size} bytes of records")))?;
+    reserve(buffer, size.saturating_sub(buffer.len()))?;
     buffer.resize(size, 0);
     Ok(())
+}
+
+/// Makes room for so many bytes more, if there is memory for them.
+fn reserve(buffer: &mut Vec<u8>, more: usize) -> Result<()> {
+    let reserved = buffer.try_reserve_exact(more);
+    reserved.map_err(|_| Error::state(format!("there is no memory for {more} bytes of records")))
 }
 
 /// What to say where the file ends before the record does that was there once.
