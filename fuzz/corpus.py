@@ -8,8 +8,9 @@ python fuzz/corpus.py pack TARGET FOLDER      writes them and the seeds into tha
 import hashlib
 import struct
 import sys
+import zlib
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -128,6 +129,34 @@ def fitting_sequences() -> Iterator[bytes]:
         yield bytes([1, 2, code]) + fits + BOUNDARY + fits + unfit + fits
 
 
+def streams() -> Iterator[tuple[int, bytes]]:
+    """Small compressed files of every kind of block, and whether they are gzip."""
+    rows = b"".join(b"row %d: %d of %d\n" % (n, n * n % 97, n % 7) for n in range(60))
+    # Not to be compressed, and again out of the window's reach and within it.
+    noise = b"".join(hashlib.sha256(bytes([n])).digest() for n in range(12))
+    contents = [b"", b"x" * 300, rows, noise, rows + noise + b"\0" * 40_000 + rows, noise + rows]
+    for level, memory, strategy, flush in product((1, 6), (1, 9), (0, 3, 4), (1, 2, 3)):
+        for gzip in (0, 1):
+            deflater = zlib.compressobj(level, zlib.DEFLATED, 15 + 16 * gzip, memory, strategy)
+            parts = [deflater.compress(one) + deflater.flush(flush) for one in contents]
+            yield gzip, b"".join(parts) + deflater.flush()
+    for one, other in pairwise(contents):
+        yield 1, zlib.compress(one, wbits=31) + zlib.compress(other, wbits=31)
+        yield 0, zlib.compress(one, 0)
+
+
+def chunked() -> Iterator[bytes]:
+    """Files to be read in chunks of several sizes, and to be entered where somebody says."""
+    for n, (gzip, file) in enumerate(streams()):
+        yield bytes([gzip, n % 14]) + struct.pack("<H", (1, 100, 65535)[n % 3]) + file
+        # A stream at byte 20; a block some bytes behind it, in front of which are 40 zeros.
+        stream = struct.pack("<QQIHBB", 300, 20, 0, 0, 8, 0)
+        window = zlib.compress(bytes(40), wbits=-15)
+        block = struct.pack("<QQIHBB", 300 + n, 30 + n, len(window), 40, n % 8, 0)
+        stored = struct.pack("<I", 2) + stream + block + window
+        yield bytes([2 | gzip, 0]) + struct.pack("<H", len(stored)) + stored + file
+
+
 def requests(layouts: list[int]) -> Iterator[bytes]:
     """What asks for nothing in particular, and for columns of every type and layout."""
     yield b"\0"
@@ -164,6 +193,9 @@ def seeds(target: str) -> Iterator[bytes]:
             yield from fitting_sequences()
             contexts, lists = list(requests(FEATURE_LAYOUTS)), list(requests(LIST_LAYOUTS))
             prefixes = [b"\0\0", *(contexts[1 + 7 * n % 210] + one for n, one in enumerate(lists))]
+        case "gzip_chunks":
+            yield from chunked()
+            return
         case "tensor_proto":
             records = list(tensors())
             prefixes = [b"\0"] * len(records) + [bytes([number]) for number in TYPED]

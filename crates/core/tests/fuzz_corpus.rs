@@ -50,6 +50,11 @@ fn tensors_are_as_prost_reads_them() {
     replay("tensor_proto", agreement::tensors);
 }
 
+#[test]
+fn compressed_files_are_as_the_plain_reader_reads_them() {
+    replay("gzip_chunks", agreement::chunks::chunks);
+}
+
 /// A feature in two parts, the first of whose lists ends inside a field that nobody knows.
 #[test]
 fn a_list_in_parts_is_a_message_in_each_of_them() {

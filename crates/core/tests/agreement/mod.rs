@@ -11,6 +11,7 @@
 //! - Fields of a wrong wire type, and names that are not UTF-8: see [`fields`].
 
 pub mod answer;
+pub mod chunks;
 mod fields;
 pub mod input;
 pub mod memory;

@@ -35,6 +35,10 @@ struct Pending {
 /// Streams need no window, and so may have checkpoints so many times more often than blocks.
 const STREAMS: u64 = 8;
 
+/// Blocks whose windows are looked for at a time. Where more begin within 32 KB of content, the others go
+/// without a checkpoint.
+const MOST_PENDING: usize = 16;
+
 impl Bytes for Input {
     /// They come in order.
     fn read(&mut self, room: &mut [u8], _: u64) -> io::Result<usize> {
@@ -150,7 +154,9 @@ impl Scanner {
                 );
                 self.last = (self.flow.output, self.flow.input);
             }
-            Event::Block(bits) if self.is_due(self.spacing) => {
+            Event::Block(bits)
+                if self.pending.len() < MOST_PENDING && self.is_due(self.spacing) =>
+            {
                 self.begin_block(bits);
             }
             _ => {}

@@ -14,7 +14,7 @@ use crate::interrupt::{Pulse, retrying};
 const PASSED: usize = 64 << 10;
 
 /// Memory that is taken at a time: a range may end far behind the content.
-const PIECE: usize = 1 << 20;
+const PIECE: usize = 256 << 10;
 
 /// Reads ranges of a compressed file's content.
 ///
@@ -45,7 +45,7 @@ impl Seeker {
         Ok(Self {
             flow: Flow::new(codec)?,
             is_somewhere: false,
-            passed: Vec::new(),
+            passed: vec![0; PASSED],
         })
     }
 
@@ -111,7 +111,6 @@ impl Seeker {
             self.flow.restart(checkpoint, &mut file)?;
         }
         let mut pulse = Pulse::start();
-        self.passed.resize(PASSED, 0);
         while self.flow.output < from {
             pulse.check()?;
             let left = usize::try_from(from - self.flow.output).unwrap_or(PASSED);
