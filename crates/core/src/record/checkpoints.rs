@@ -7,11 +7,34 @@
 //! ```
 //!
 //! Deflate blocks refer to up to 32 KB in front of them: the window. Of these bytes only those are kept that
-//! the blocks behind really refer to ([`sparse`]), the others are zero, and all are compressed.
+//! the blocks behind really refer to (`sparse.rs`), the others are zero, and all are compressed.
 //!
 //! Who reads from a checkpoint must be able to tell right from wrong bytes (a record has its checksum): that of
 //! the stream covers all of it, and can only be verified where all of it is inflated. Whatever a checkpoint says, it
 //! leads to bytes or to an error.
+//!
+//! ```
+//! # use std::fs::File;
+//! # use tfrecs_core::record::checkpoints::{Scanner, Seeker};
+//! # use tfrecs_core::record::{RecordWriter, WriteOptions};
+//! # let path = std::env::temp_dir().join(format!("tfrecs-{}.tfrecord.gz", std::process::id()));
+//! # let mut writer = RecordWriter::open(&path, WriteOptions::default())?;
+//! # writer.write(b"some record")?;
+//! # writer.close()?;
+//! let file = File::open(&path)?;
+//! let mut room = [0; 4096];
+//! if let Some(mut scanner) = Scanner::open(Box::new(file), None, Scanner::SPACING)? {
+//!     let codec = scanner.compression();
+//!     while scanner.read(&mut room)? > 0 {}
+//!     let checkpoints = scanner.into_checkpoints();
+//!
+//!     let file = File::open(&path)?;
+//!     let mut seeker = Seeker::new(codec)?;
+//!     assert_eq!(seeker.read(&file, &checkpoints, 12, 23)?, b"some record");
+//! }
+//! # std::fs::remove_file(&path)?;
+//! # Ok::<(), tfrecs_core::Error>(())
+//! ```
 
 mod flow;
 mod scanner;

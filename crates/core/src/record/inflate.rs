@@ -132,9 +132,9 @@ impl Inflater {
     fn progress(&self, code: i32) -> Progress {
         match code {
             z::Z_STREAM_END => Progress::End,
-            z::Z_OK | z::Z_BUF_ERROR => match self.stream.data_type {
+            z::Z_OK | z::Z_BUF_ERROR => match u8::try_from(self.stream.data_type) {
                 // 128: between two blocks; 64: behind the last one. Below are the bits that are left.
-                between @ 128..=135 => Progress::Block((between & 7) as u8),
+                Ok(between @ 128..=135) => Progress::Block(between - 128),
                 _ => Progress::More,
             },
             _ => Progress::Broken(self.words(code)),
@@ -142,9 +142,10 @@ impl Inflater {
     }
 
     fn words(&self, code: i32) -> String {
-        let words = match self.stream.msg.is_null() {
-            true => z::zError(code),
-            false => self.stream.msg.cast_const(),
+        let words = if self.stream.msg.is_null() {
+            z::zError(code)
+        } else {
+            self.stream.msg.cast_const()
         };
         // SAFETY: both are constants of the library that end with 0.
         let words = unsafe { CStr::from_ptr(words) };
@@ -167,5 +168,74 @@ impl Drop for Inflater {
     fn drop(&mut self) {
         // SAFETY: the stream was initialised and is not used again.
         unsafe { z::inflateEnd(&raw mut *self.stream) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// zlib's, with a partial flush between the two sentences.
+    const STREAM: &[u8] = &[
+        0x78, 0xda, 0x2a, 0xce, 0xcf, 0x4d, 0x55, 0x28, 0xcf, 0x2f, 0x4a, 0x29, 0xd6, 0x51, 0x00,
+        0x08, 0xb0, 0x62, 0x24, 0x76, 0x62, 0x5e, 0x0a, 0x84, 0x9f, 0x9b, 0x5f, 0x04, 0x15, 0x04,
+        0x00, 0x5a, 0x67, 0x0f, 0xc8,
+    ];
+    const SENTENCES: [&[u8]; 2] = [b"some words, ", b"some words, and some more words"];
+
+    /// Miri runs this: the library is Rust behind its C interface.
+    #[test]
+    fn it_stops_at_a_block_and_begins_there_again() {
+        let mut inflater = Inflater::new(Compression::Zlib).unwrap();
+        let (mut out, mut taken, mut filled) = ([0; 100], 0, 0);
+        let mut blocks = Vec::new();
+        loop {
+            let step = inflater.step(&STREAM[taken..], &mut out[filled..], true);
+            taken += step.consumed;
+            filled += step.produced;
+            match step.progress {
+                Progress::Block(bits) => blocks.push((taken, filled, bits, inflater.window())),
+                // Behind the last block, before the trailer.
+                Progress::More => assert!(step.consumed > 0),
+                Progress::End => break,
+                Progress::Broken(why) => panic!("{why}"),
+            }
+        }
+        let content = SENTENCES.concat();
+        assert_eq!((taken, &out[..filled]), (STREAM.len(), &content[..]));
+        assert!(blocks.iter().any(|(.., bits, _)| *bits > 0));
+        for (taken, filled, bits, window) in blocks {
+            assert_eq!(window, content[..filled]);
+            let mut out = [0; 100];
+            inflater.begin_block(bits, STREAM[taken - 1], &window);
+            let step = inflater.step(&STREAM[taken..], &mut out, false);
+            assert_eq!(step.progress, Progress::End);
+            assert_eq!(out[..step.produced], content[filled..]);
+        }
+    }
+
+    #[test]
+    fn what_is_broken_is_said_in_words() {
+        let mut inflater = Inflater::new(Compression::Gzip).unwrap();
+        let step = inflater.step(b"no gzip file", &mut [0; 10], false);
+        assert_eq!(
+            step.progress,
+            Progress::Broken("incorrect header check".to_owned())
+        );
+        // Too far back: there is no window.
+        inflater.begin_block(0, 0, &[]);
+        let step = inflater.step(&[0x03 | 0x40, 0x02, 0, 0], &mut [0; 10], false);
+        assert!(matches!(step.progress, Progress::Broken(_)), "{step:?}");
+        inflater.begin(Compression::Zlib);
+        let step = inflater.step(STREAM, &mut [0; 100], false);
+        assert_eq!(step.progress, Progress::End);
+    }
+
+    #[test]
+    fn no_more_than_the_last_window_is_taken() {
+        let mut inflater = Inflater::new(Compression::Zlib).unwrap();
+        let long: Vec<u8> = (0..=250).cycle().take(WINDOW + 10).collect();
+        inflater.begin_block(3, 0xff, &long);
+        assert_eq!(inflater.window(), long[10..]);
     }
 }

@@ -182,9 +182,10 @@ pub(super) fn next_stream(codec: Compression, next: &[u8]) -> Result<(), ErrorKi
 
 /// What is wrong with a stream of which zlib says this.
 pub(super) fn broken(codec: Compression, why: &str) -> ErrorKind {
-    let why = match IN_THE_MIDDLE.contains(&why) {
-        true => "invalid data",
-        false => why,
+    let why = if IN_THE_MIDDLE.contains(&why) {
+        "invalid data"
+    } else {
+        why
     };
     ErrorKind::BadStream(codec.name(), why.to_owned())
 }

@@ -230,9 +230,8 @@ impl Flow {
         self.advance(step.consumed);
         self.output += step.produced as u64;
         let event = match step.progress {
-            Progress::More => Event::Moved,
             Progress::Block(bits) if stop_at_block => Event::Block(bits),
-            Progress::Block(_) => Event::Moved,
+            Progress::Block(_) | Progress::More => Event::Moved,
             Progress::End => {
                 self.state = self.behind();
                 Event::End

@@ -92,8 +92,8 @@ impl Scanner {
         loop {
             // A file can go on for long with blocks and streams that hold nothing.
             pulse.check()?;
-            let (room, stop) = self.room(out);
-            let step = self.flow.step(&mut self.input, room, stop)?;
+            let (room, at_block) = self.room(out);
+            let step = self.flow.step(&mut self.input, room, at_block)?;
             self.note(&step, out.get(..step.produced).unwrap_or_default());
             if step.produced > 0 || step.event == Event::Finished {
                 return Ok(step.produced);
