@@ -90,7 +90,7 @@ def test_version_and_help() -> None:
     assert run("--version").stdout == f"tfrecs {tfrecs.__version__}\n"
     said = run("--help")
     assert said.returncode == 0
-    for command in ("count", "head", "verify", "convert"):
+    for command in COMMANDS:
         assert command in said.stdout
         told = run(command, "--help")
         assert (told.returncode, told.stderr) == (0, "")
@@ -124,7 +124,7 @@ def test_an_error_is_one_line(damaged: Path) -> None:
     assert said.stderr.startswith(f"tfrecs: {damaged}: record 2 at byte 34: corrupted record")
 
 
-@pytest.mark.parametrize("command", ["count", "head", "verify", "convert"])
+@pytest.mark.parametrize("command", COMMANDS)
 def test_no_colours_in_a_pipe(command: str, good: Path, damaged: Path, tmp_path: Path) -> None:
     paths: list[str | Path] = [good, damaged]
     if command == "convert":
@@ -183,6 +183,28 @@ def test_without_the_extra_it_says_what_to_install() -> None:
     assert said.stderr == 'tfrecs: typer is missing: pip install "tfrecs[cli]"\n'
 
 
+# ---------------------------------------------------------------- index
+
+
+def test_index(good: Path, tmp_path: Path) -> None:
+    hidden = good.with_name(f".{good.name}.tfrindex")
+    code, out, err = invoke("index", good)
+    size = hidden.stat().st_size
+    assert (code, out, err) == (0, f"         3 records  {size:>9} bytes  {hidden}\n", "")
+    assert tfrecs.open(good).index_paths == [str(hidden)]
+    path = write(tmp_path / "plain", b"a", b"bc")
+    text = tmp_path / "idx" / "plain.idx"
+    code, out, err = invoke(
+        "index", "--format", "text", "--output-dir", text.parent, "--json", path
+    )
+    line = {"path": str(path), "index": str(text), "records": 2, "bytes": text.stat().st_size}
+    assert (code, json.loads(out), err) == (0, {"files": [line]}, "")
+    assert tfrecs.open(path, index_paths=text)[1] == b"bc"
+    code, out, err = invoke("index", "--format", "text", good)
+    assert (code, out) == (2, "")
+    assert "this one is compressed" in err
+
+
 # ---------------------------------------------------------------- count
 
 
@@ -219,7 +241,7 @@ def test_count_goes_on_after_a_bad_file(good: Path, page: Path) -> None:
 # ---------------------------------------------------------------- inputs
 
 
-@pytest.mark.parametrize("command", ["count", "head", "verify"])
+@pytest.mark.parametrize("command", ["count", "head", "index", "verify"])
 def test_what_is_not_there(command: str, tmp_path: Path) -> None:
     code, out, err = invoke(command, tmp_path / "nope.tfrecord")
     assert code == 1

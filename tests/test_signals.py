@@ -156,6 +156,11 @@ LONG: dict[str, str] = {
     "verify": "bombarded(tfrecs.verify, path)",
     "count": "bombarded(tfrecs.count, path)",
     "batch": "bombarded(tfrecs.RecordReader(path).read_batch, 10**9)",
+    "open": "bombarded(tfrecs.open, path)",
+    "slice": """
+        records = tfrecs.open(path, index="memory")
+        bombarded(records.__getitem__, slice(None))
+    """,
     "decode_batch": """
         records = tfrecs.Records([tfrecs.encode_example({"a": list(range(1000))})] * 300_000)
         bombarded(tfrecs.decode_batch, records)
