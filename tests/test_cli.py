@@ -183,28 +183,6 @@ def test_without_the_extra_it_says_what_to_install() -> None:
     assert said.stderr == 'tfrecs: typer is missing: pip install "tfrecs[cli]"\n'
 
 
-# ---------------------------------------------------------------- index
-
-
-def test_index(good: Path, tmp_path: Path) -> None:
-    hidden = good.with_name(f".{good.name}.tfrindex")
-    code, out, err = invoke("index", good)
-    size = hidden.stat().st_size
-    assert (code, out, err) == (0, f"         3 records  {size:>9} bytes  {hidden}\n", "")
-    assert tfrecs.open(good).index_paths == [str(hidden)]
-    path = write(tmp_path / "plain", b"a", b"bc")
-    text = tmp_path / "idx" / "plain.idx"
-    code, out, err = invoke(
-        "index", "--format", "text", "--output-dir", text.parent, "--json", path
-    )
-    line = {"path": str(path), "index": str(text), "records": 2, "bytes": text.stat().st_size}
-    assert (code, json.loads(out), err) == (0, {"files": [line]}, "")
-    assert tfrecs.open(path, index_paths=text)[1] == b"bc"
-    code, out, err = invoke("index", "--format", "text", good)
-    assert (code, out) == (2, "")
-    assert "this one is compressed" in err
-
-
 # ---------------------------------------------------------------- count
 
 

@@ -1,0 +1,63 @@
+//! Batches of any size are the records, however the bytes come.
+
+use super::*;
+use proptest::prelude::*;
+use std::io::Cursor;
+
+fn file_of(records: &[Vec<u8>]) -> Vec<u8> {
+    let mut file = Vec::new();
+    for record in records {
+        file.extend(frame::header(record.len() as u64));
+        file.extend(record);
+        file.extend(frame::footer(record));
+    }
+    file
+}
+
+/// Delivers a few bytes at a time, and sometimes an interruption.
+struct Trickle(Cursor<Vec<u8>>, usize);
+
+impl Read for Trickle {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        self.1 = self.1.wrapping_mul(25).wrapping_add(7);
+        if self.1.is_multiple_of(11) {
+            return Err(IoKind::Interrupted.into());
+        }
+        let some = buffer.len().min(self.1 % 40_000 + 1);
+        self.0.read(&mut buffer[..some])
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Batches that are kept stay as they are, whatever happens to the buffers of the others.
+    #[test]
+    fn batches_of_any_size_are_the_records(
+        sizes in prop::collection::vec(prop_oneof![0usize..50, 0usize..200_000], 0..60),
+        batch in 1usize..20,
+        keep in prop::collection::vec(any::<bool>(), 60),
+        seed in any::<usize>(),
+    ) {
+        let records: Vec<Vec<u8>> =
+            sizes.iter().enumerate().map(|(i, &size)| vec![u8::try_from(i).unwrap(); size]).collect();
+        let input = Trickle(Cursor::new(file_of(&records)), seed);
+        let mut reader = RecordReader::new(Box::new(input), ReadOptions::default()).unwrap();
+        let (mut kept, mut seen) = (Vec::new(), 0);
+        loop {
+            let found = reader.read_batch(batch).unwrap();
+            if found.is_empty() {
+                break;
+            }
+            prop_assert!(found.iter().eq(records[seen..seen + found.len()].iter()));
+            if keep[seen] {
+                kept.push((seen, found.clone()));
+            }
+            seen += found.len();
+        }
+        prop_assert_eq!(seen, records.len());
+        for (first, batch) in kept {
+            prop_assert!(batch.iter().eq(records[first..first + batch.len()].iter()));
+        }
+    }
+}
