@@ -123,6 +123,9 @@ struct Place {
 /// The kind of a place where a stream begins.
 const STREAM: u8 = 8;
 
+/// No file is longer.
+const FARTHEST: u64 = i64::MAX as u64;
+
 /// Bytes of a place as it is stored.
 const PLACE: usize = 24;
 
@@ -260,7 +263,8 @@ impl Place {
         };
         let behind =
             before.is_none_or(|before| before.output <= place.output && before.input < place.input);
-        let possible = usize::from(place.length) <= WINDOW
+        let possible = place.output.max(place.input) <= FARTHEST
+            && usize::from(place.length) <= WINDOW
             && u64::from(place.length) <= place.output
             && (place.length == 0) == (packed == 0)
             && match kind {

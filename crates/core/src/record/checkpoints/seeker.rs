@@ -10,8 +10,8 @@ use super::{Checkpoint, Checkpoints};
 use crate::error::ErrorKind;
 use crate::interrupt::{Pulse, retrying};
 
-/// Content that is passed over, at a time.
-const PASSED: usize = 64 << 10;
+/// Content that is inflated at a time, if nobody wants more.
+const HELD: usize = 64 << 10;
 
 /// Memory that is taken at a time: a range may end far behind the content.
 const PIECE: usize = 256 << 10;
@@ -24,7 +24,9 @@ pub struct Seeker {
     flow: Flow,
     /// Whether `flow` is anywhere.
     is_somewhere: bool,
-    passed: Vec<u8>,
+    /// The last `held` bytes that have come out, at its front.
+    content: Vec<u8>,
+    held: usize,
 }
 
 /// A file, wherever in it others read.
@@ -45,7 +47,8 @@ impl Seeker {
         Ok(Self {
             flow: Flow::new(codec)?,
             is_somewhere: false,
-            passed: vec![0; PASSED],
+            content: vec![0; HELD],
+            held: 0,
         })
     }
 
@@ -106,28 +109,73 @@ impl Seeker {
         from: u64,
         room: &mut [u8],
     ) -> Result<usize, ErrorKind> {
-        let near = checkpoint.output..=from;
-        if !self.is_somewhere || !near.contains(&self.flow.output) {
+        let restarts = !self.is_before(from, checkpoint);
+        if restarts {
+            self.held = 0;
             self.flow.restart(checkpoint, &mut file)?;
         }
         let mut pulse = Pulse::start();
-        while self.flow.output < from {
-            pulse.check()?;
-            let left = usize::try_from(from - self.flow.output).unwrap_or(PASSED);
-            let passed = self.passed.get_mut(..left.min(PASSED)).unwrap_or_default();
-            if self.flow.step(&mut file, passed, false)?.event == Event::Finished {
-                return Ok(0);
-            }
-        }
         let mut filled = 0;
-        while let Some(rest) = room.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+        loop {
             pulse.check()?;
-            let step = self.flow.step(&mut file, rest, false)?;
-            filled += step.produced;
-            if step.event == Event::Finished {
-                break;
+            filled += self.take(
+                from + filled as u64,
+                room.get_mut(filled..).unwrap_or_default(),
+            );
+            let rest = room.get_mut(filled..).unwrap_or_default();
+            if rest.is_empty() {
+                return Ok(filled);
+            }
+            let place = from + filled as u64;
+            let (count, event) = self.inflate(&mut file, place, rest, restarts)?;
+            filled += count;
+            if event == Event::Finished {
+                return Ok(filled);
             }
         }
-        Ok(filled)
+    }
+
+    /// Inflates some of what lies before `place`, or else begins there: into `room`, where that is large
+    /// enough, and says how much, or to be held.
+    fn inflate(
+        &mut self,
+        file: &mut At<'_>,
+        place: u64,
+        room: &mut [u8],
+        is_new: bool,
+    ) -> Result<(usize, Event), ErrorKind> {
+        let before = place.saturating_sub(self.flow.output);
+        if before == 0 && room.len() >= HELD {
+            self.held = 0;
+            let step = self.flow.step(file, room, false)?;
+            return Ok((step.produced, step.event));
+        }
+        // Who goes on is likely to go on further; who has just come here may be gone again.
+        let wanted = before.saturating_add(room.len() as u64);
+        let wanted = usize::try_from(wanted).unwrap_or(HELD).min(HELD);
+        let ahead = if is_new { wanted } else { HELD };
+        let content = self.content.get_mut(..ahead).unwrap_or_default();
+        let step = self.flow.step(file, content, false)?;
+        self.held = step.produced;
+        Ok((0, step.event))
+    }
+
+    /// Whether it is a shorter way from here to this offset than from the checkpoint.
+    fn is_before(&self, from: u64, checkpoint: &Checkpoint<'_>) -> bool {
+        let end = self.flow.output;
+        let begin = end - self.held as u64;
+        self.is_somewhere && begin <= from && (from < end || checkpoint.output <= end)
+    }
+
+    /// Copies the content at this offset, as far as it is held, and says how much.
+    fn take(&self, offset: u64, room: &mut [u8]) -> usize {
+        let begin = self.flow.output - self.held as u64;
+        let skipped = usize::try_from(offset.saturating_sub(begin)).unwrap_or(usize::MAX);
+        let held = self.content.get(skipped..self.held).unwrap_or_default();
+        let count = held.len().min(room.len());
+        for (to, from) in room.iter_mut().zip(held) {
+            *to = *from;
+        }
+        count
     }
 }

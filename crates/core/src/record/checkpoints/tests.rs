@@ -338,6 +338,21 @@ fn members_have_checkpoints_without_a_window() {
     assert_eq!(checkpoints.to_bytes().len(), 4 + 19 * PLACE);
 }
 
+/// Offsets that no file has would overflow.
+#[test]
+fn places_that_cannot_be_are_refused() {
+    let stored = |output: u64, input: u64, kind| {
+        let mut checkpoints = Checkpoints::default();
+        let mut packer = Packer::new(LEVEL).unwrap();
+        checkpoints.push(10, 10, STREAM, &[], &mut packer);
+        checkpoints.push(output, input, kind, &[], &mut packer);
+        Checkpoints::from_bytes(&checkpoints.to_bytes()).is_some()
+    };
+    assert!(stored(10, 11, STREAM) && stored(10, 11, 7) && stored(FARTHEST, FARTHEST, 0));
+    assert!(!stored(FARTHEST + 1, 11, STREAM) && !stored(10, FARTHEST + 1, STREAM));
+    assert!(!stored(9, 11, STREAM) && !stored(10, 10, STREAM) && !stored(10, 11, 9));
+}
+
 #[test]
 fn the_beginning_needs_no_checkpoint() {
     let checkpoints = Checkpoints::default();
