@@ -84,7 +84,8 @@ impl Seeker {
     /// Fills `room` with the content of `file` from offset `from` on, and says how much of it: less only where
     /// the content ends.
     ///
-    /// The checksum of a stream is verified if it is read from its beginning to its end, and only then. Checkpoints
+    /// Damage that inflates to something is not noticed here, and can reach what comes behind it: only a new
+    /// seeker begins at the last checkpoint in any case. The checksum of a stream is verified if it is read from its beginning to its end, and only then. Checkpoints
     /// that are not those of this file give an error, or other bytes.
     ///
     /// # Errors

@@ -48,26 +48,29 @@ impl Probe {
     }
 
     /// The window from the first byte on that is referred to; those in between that are not are zero.
-    pub fn finish(mut self) -> Vec<u8> {
+    pub fn finish(self) -> Vec<u8> {
+        self.sparse().unwrap_or(self.window)
+    }
+
+    /// The same; `None` if what came out behind the three windows does not fit together.
+    fn sparse(&self) -> Option<Vec<u8>> {
         let (low, high) = (self.low.content(), self.high.content());
-        // They cannot have failed where the block itself did not; if they have, who knows.
         if low.len() < self.content.len() || high.len() < self.content.len() {
-            return self.window;
+            return None;
         }
         let mut sparse = vec![0; self.window.len()];
         let mut first = sparse.len();
         for ((&low, &high), &real) in low.iter().zip(high).zip(&self.content) {
             let place = usize::from(high) << 8 | usize::from(low);
             // Where all three are alike, it may be a byte that only looks so; one too many does no harm.
-            if let (Some(byte), Some(kept)) = (self.window.get(place), sparse.get_mut(place))
-                && (low != real || high != real || *byte == real)
-            {
-                *kept = *byte;
+            if self.window.get(place) == Some(&real) {
+                *sparse.get_mut(place)? = real;
                 first = first.min(place);
+            } else if low != real || high != real {
+                return None;
             }
         }
-        self.window.clear();
-        sparse.split_off(first)
+        Some(sparse.split_off(first))
     }
 }
 
