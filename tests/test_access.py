@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import accumulate
 from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -162,6 +163,50 @@ def test_damaged_data_is_found_when_it_is_read(tmp_path: Path, codec: str) -> No
     assert tfrecs.open(path, verify=False)[[1]].tolist() == [
         bytes(stream[offset + 12 : offset + 312])
     ]
+
+
+@pytest.mark.parametrize("codec", ["GZIP", "ZLIB"])
+def test_damage_reaches_to_the_next_checkpoint_and_no_farther(tmp_path: Path, codec: str) -> None:
+    """However the records behind it are come to; the index is older than the damage."""
+    source = random.Random(3)
+    words = [source.randbytes(6) for _ in range(300)]
+    expected = [b" ".join(source.choices(words, k=100)) for _ in range(6000)]
+    sound = frames.compressed(codec, plain_file(tmp_path / "plain", expected))
+    path = frames.save(tmp_path / "a", sound)
+    times = (path.stat().st_atime_ns, path.stat().st_mtime_ns)
+    lost = []
+    for _ in range(4):
+        records = [tfrecs.open(path, index="memory") for _ in range(3)]
+        damaged = bytearray(sound)
+        damaged[source.randrange(len(sound) // 4, len(sound) // 2)] ^= 1 << source.randrange(8)
+        path.write_bytes(damaged)
+        os.utime(path, ns=times)
+        order = range(len(expected))
+        forwards = [is_sound(records[0], place, expected[place]) for place in order]
+        backwards = [is_sound(records[1], place, expected[place]) for place in reversed(order)]
+        alone = [is_sound(records[2], [place], [expected[place]]) for place in order[::50]]
+        assert forwards == backwards[::-1]
+        assert forwards[::50] == alone
+        assert all(forwards[-1000:]), "from a checkpoint behind the damage"
+        lost.append(forwards.count(False))
+        path.write_bytes(sound)
+        os.utime(path, ns=times)
+    assert 0 < max(lost) < len(expected) / 2
+
+
+def plain_file(path: Path, records: list[bytes]) -> bytes:
+    """What the natively written file of `records` holds: plain Python takes long for large ones."""
+    with tfrecs.RecordWriter(path, "") as out:
+        out.write_batch(records)
+    return path.read_bytes()
+
+
+def is_sound(records: tfrecs.IndexedRecords, place: Any, expected: Any) -> bool:
+    try:
+        assert records[place] == expected
+    except tfrecs.Error:
+        return False
+    return True
 
 
 def test_errors_of_batches_name_the_record_and_its_file(tmp_path: Path) -> None:

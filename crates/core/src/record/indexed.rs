@@ -277,18 +277,17 @@ impl IndexedFile {
         Ok(filled)
     }
 
-    /// As [`Self::fill`], with a seeker that the file keeps for this.
-    ///
-    /// # Errors
-    /// As for that.
-    pub fn fill_next(&self, room: &mut [u8], offset: u64) -> Result<usize> {
-        // Whoever else has it now, or had it when this process was forked: this one does without.
-        let mut seeker = self.seeker.try_lock().ok().and_then(|mut kept| kept.take());
-        let filled = self.fill(room, offset, &mut seeker)?;
+    /// A seeker for a single read, to go on where the last one was; none for whoever comes at the same time, or
+    /// was forked meanwhile.
+    pub fn take_seeker(&self) -> Option<Seeker> {
+        self.seeker.try_lock().ok()?.take()
+    }
+
+    /// Keeps a seeker for the next single read.
+    pub fn keep_seeker(&self, seeker: Option<Seeker>) {
         if let Ok(mut kept) = self.seeker.try_lock() {
             *kept = seeker;
         }
-        Ok(filled)
     }
 
     /// The file, open.

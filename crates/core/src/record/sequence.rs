@@ -92,10 +92,16 @@ impl Sequence {
         let located = |error: Error| located(error, file, number, place.start);
         let length = length_of(&place);
         resize(buffer, length).map_err(located)?;
-        if file.fill_next(buffer, place.start).map_err(located)? < length {
-            return Err(located(cut_off(&place).into()));
-        }
-        frame::checked(buffer, self.verify).map_err(|kind| located(kind.into()))
+        let mut seeker = file.take_seeker();
+        let data = again_from_a_checkpoint(&mut seeker, |seeker| {
+            let filled = file.fill(buffer, place.start, seeker).map_err(located)?;
+            if filled < length {
+                return Err(located(cut_off(&place).into()));
+            }
+            frame::checked(buffer, self.verify).map_err(|kind| located(kind.into()))
+        });
+        file.keep_seeker(seeker);
+        data
     }
 
     /// The records at `indices`, in this order, in one buffer.
@@ -146,7 +152,9 @@ impl Sequence {
                 (last, seeker) = (run.which, None);
             }
             let wanted = wanted.get(run.wanted.clone()).unwrap_or_default();
-            self.read_run(run, here, wanted, &mut seeker)?;
+            again_from_a_checkpoint(&mut seeker, |seeker| {
+                self.read_run(run, here, wanted, seeker)
+            })?;
             pulse.check()?;
         }
         Ok(())
@@ -193,6 +201,22 @@ impl Sequence {
         let file = self.files.get(which);
         let file = file.ok_or_else(|| Error::spec(format!("there is no record {index}")))?;
         Ok((which, file, index - before.unwrap_or(&0)))
+    }
+}
+
+/// Reads; and once more without what a seeker has passed, if that goes wrong: damage that can be inflated spoils
+/// what comes behind it, up to the next checkpoint.
+fn again_from_a_checkpoint<T>(
+    seeker: &mut Option<Seeker>,
+    mut read: impl FnMut(&mut Option<Seeker>) -> Result<T>,
+) -> Result<T> {
+    let went_on = seeker.is_some();
+    match read(seeker) {
+        Err(error) if went_on && !error.is_interrupt() => {
+            *seeker = None;
+            read(seeker)
+        }
+        result => result,
     }
 }
 
