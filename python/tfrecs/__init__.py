@@ -1,6 +1,7 @@
 """Everything people do with TFRecord files, without TensorFlow.
 
-Records are bytes in files (RecordReader, RecordWriter, ShardedWriter, count, verify). Examples are
+Records are bytes in files (RecordReader, RecordWriter, ShardedWriter, count, verify); what killed
+writers leave is found by leftovers, and what a data set must have, by read_manifest. Examples are
 features in records: rows (encode_example, decode_example), columns (encode_batch, decode_batch),
 TensorFlow's parsing contract (parse_example) and protobuf messages (Example and the other eight).
 Records of other messages: lists of examples (parse_example_list), tensorboard's events
@@ -43,6 +44,8 @@ from tfrecs.features import (
     VarLenFeature,
 )
 from tfrecs.indices import build_index
+from tfrecs.leftovers import leftovers
+from tfrecs.manifest import Manifest, read_manifest
 from tfrecs.parsing import (
     parse_example,
     parse_sequence_example,
@@ -51,10 +54,11 @@ from tfrecs.parsing import (
 )
 from tfrecs.ranges import FileRange, Range, plan_ranges, read_range
 from tfrecs.raw import decode_raw
-from tfrecs.records import RecordReader, Records, RecordWriter, count, verify
+from tfrecs.records import RecordReader, Records, count, verify
 from tfrecs.sequences import decode_sequence_batch, encode_sequence_batch
 from tfrecs.sharded import ShardedWriter
 from tfrecs.tensors import parse_tensor, serialize_tensor
+from tfrecs.writer import RecordWriter
 
 if TYPE_CHECKING:
     from tfrecs.media.audio import Audio, decode_audio
@@ -96,6 +100,7 @@ __all__ = [
     "FloatList",
     "IndexedRecords",
     "Int64List",
+    "Manifest",
     "NotTFRecordError",
     "ParseError",
     "RaggedFeature",
@@ -129,6 +134,7 @@ __all__ = [
     "encode_sequence_batch",
     "encode_sequence_example",
     "follow_events",
+    "leftovers",
     "open",
     "parse_example",
     "parse_example_list",
@@ -138,6 +144,7 @@ __all__ = [
     "parse_tensor",
     "plan_ranges",
     "read_events",
+    "read_manifest",
     "read_range",
     "serialize_tensor",
     "verify",

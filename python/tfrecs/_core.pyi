@@ -216,6 +216,8 @@ class Writer:
         atomic: bool,
         sync: bool,
         threads: int | None,
+        resume: bool,
+        digest: bool,
         deflate: Sequence[int | None],
     ) -> Self: ...
     @property
@@ -225,8 +227,14 @@ class Writer:
     def records(self) -> int:
         """How many records this writer has written."""
     @property
-    def repaired(self) -> int:
-        """How many bytes of a torn record were cut off the old file."""
+    def old(self) -> tuple[int, int, bool]:
+        """How many records there were, torn bytes behind them, whether a dead writer left them."""
+    @property
+    def digest(self) -> tuple[int, int, int] | None:
+        """How many records, how many bytes, and their checksum, if a digest is kept."""
+    @property
+    def temporary_path(self) -> str | None:
+        """Where the records are until the file gets its name."""
     @property
     def closed(self) -> bool:
         """Whether the writer takes no more records."""
@@ -236,6 +244,8 @@ class Writer:
         """Adds records."""
     def flush(self) -> None:
         """Hands everything so far to the operating system, readable."""
+    def sync(self) -> None:
+        """Has everything so far on the disk, readable."""
     def finish(self) -> None:
         """Completes the file and syncs it, but leaves it unpublished."""
     def close(self) -> None:
@@ -317,6 +327,12 @@ def decode_sequence_batch(
 
 def decode_png(data: bytes, max_pixels: int) -> tuple[Buffer, tuple[int, int, int], bool]:
     """The samples of a PNG image, height, width and channels, and whether samples have 16 bits."""
+
+def digest_file(path: str | PathLike[str], compression_type: str) -> tuple[int, int, int]:
+    """The digest of a file's records: how many, how many bytes, and their checksum."""
+
+def find_temporaries(path: str | PathLike[str]) -> list[tuple[str, str, bool, int | None]]:
+    """The temporary siblings of a file: path, file, whether a writer has it open, its process."""
 
 def encode_batch(columns: object) -> Records:
     """Encodes columns as Examples: ours, or those of anything that speaks Arrow."""

@@ -228,3 +228,11 @@ class DeniedFileError(FileError, PermissionError):
     """The permission is missing."""
 
     _ERRNO = errno_numbers.EACCES
+
+
+def file_error(error: OSError, path: str) -> FileError:
+    """Return the operating system's error as one of ours."""
+    kinds = (MissingFileError, DirectoryError, ExistingFileError, DeniedFileError)
+    kind = next((kind for kind in kinds if isinstance(error, kind.__mro__[2])), FileError)
+    reason = error.strerror or str(error)
+    return kind(f"{path}: {reason}", path=path, reason=reason, errno=error.errno)

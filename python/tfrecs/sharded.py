@@ -7,11 +7,35 @@ from types import TracebackType
 from typing import Self
 
 from tfrecs.errors import SpecError, StateError
+from tfrecs.feature_data import features_to_data
+from tfrecs.features import Features
+from tfrecs.manifest import ManifestFile, ShardEntry, manifest_text, sha256_of
 from tfrecs.paths import Path
-from tfrecs.records import Records, RecordWriter
+from tfrecs.records import Records
+from tfrecs.writer import RecordWriter
 
 # With more shards than this at a time, threads of each would be too many altogether.
 MANY_SHARDS = 64
+
+
+class _Shard(RecordWriter):
+    """A file of a set, of whose records a digest is kept."""
+
+    _keeps_digest = True
+
+    def entry(self, name: str, with_sha256: bool) -> ShardEntry:
+        """What a manifest says of the file, which is finished."""
+        where = self.temporary_path or self.path
+        records, record_bytes, checksum = self._core.digest or (0, 0, 0)
+        return ShardEntry(
+            name,
+            records,
+            record_bytes,
+            pathlib.Path(where).stat().st_size,
+            self.compression_type,
+            f"{checksum:08x}",
+            sha256_of(where) if with_sha256 else None,
+        )
 
 
 class ShardedWriter:
@@ -33,11 +57,20 @@ class ShardedWriter:
         num_threads: How many threads compress a GZIP shard; None is one for each core where one
             shard is filled after the other, two where up to 64 are filled at a time, and where
             these are more, the caller's own.
+        manifest: Whether to write a manifest, which names the files, what is in each, and checksums
+            (docs/manifest.md), or where: True is beside the files, `train.manifest.json` for
+            `train-{shard:05d}-of-{num_shards:05d}`. It is published last: while it is not there, or
+            not of these files, the set is not complete. `read_manifest(path).verify()` tells.
+        sha256: Whether the manifest has the SHA-256 of each file, against changes that are no
+            accident; the files are then read once more.
+        schema: What features the records have, for the manifest.
 
     Attributes:
         paths: The files, once they are published.
+        manifest_path: Where the manifest is or will be, or None.
 
     Raises:
+        FileError: A file cannot be written, or another writer has it open.
         SpecError: There is not exactly one limit, or the template cannot tell the shards apart.
 
     Example:
@@ -57,6 +90,10 @@ class ShardedWriter:
         compression_type: str | None = "auto",
         level: int | None = None,
         num_threads: int | None = None,
+        *,
+        manifest: bool | Path = False,
+        sha256: bool = False,
+        schema: Features | None = None,
     ) -> None:
         """Check the options; the first file is opened with the first record."""
         limits = [limit for limit in (num_shards, max_bytes, max_records) if limit is not None]
@@ -72,12 +109,18 @@ class ShardedWriter:
         self._num_threads = num_threads
         if num_threads is None and num_shards is not None and num_shards > 1:
             self._num_threads = 2 if num_shards <= MANY_SHARDS else 1
-        self._writers: list[RecordWriter] = []
+        self._writers: list[_Shard] = []
         self._bytes = 0
         self._records = 0
         self._closed = False
         self.paths: list[str] = []
         self._check_names(num_shards or 2)
+        self.manifest_path = self._manifest_name(manifest)
+        if self.manifest_path is None and (sha256 or schema is not None):
+            raise SpecError("sha256 and schema are for a manifest: give manifest=True, or its path")
+        self._sha256 = sha256
+        self._schema = schema
+        features_to_data(schema or {})  # what cannot be written is refused before anything is
         try:
             for _ in range(num_shards or 0):
                 self._open_shard()
@@ -102,10 +145,11 @@ class ShardedWriter:
             self.write(record)
 
     def close(self) -> None:
-        """Complete all files, then publish them. Closing twice is no error.
+        """Complete all files, then publish them, the manifest last. Closing twice is no error.
 
         Should publishing one of several complete files fail, those before it are taken back; what
-        they have replaced cannot be.
+        they have replaced cannot be. A process that is killed while it publishes leaves some files
+        published, in the order of their numbers, the others as leftovers(), and no manifest.
         """
         if self._closed:
             return
@@ -119,19 +163,60 @@ class ShardedWriter:
         finally:
             self.discard()
 
+    def flush(self) -> None:
+        """Hand everything so far to the operating system; see RecordWriter.flush()."""
+        for writer in self._unfinished():
+            writer.flush()
+
+    def sync(self) -> None:
+        """Flush, and wait until it is all on the disk: it then survives a power cut too."""
+        for writer in self._unfinished():
+            writer.sync()
+
+    def _unfinished(self) -> list[_Shard]:
+        if self._closed:
+            raise StateError("Writer is closed.")
+        if self._num_shards is not None:
+            return self._writers
+        return [*self._writers[:1], *self._writers[1:][-1:]]
+
     def _publish(self) -> None:
         total = len(self._writers)
         paths = [self._path(shard, total) for shard in range(total)]
         new = {path for path in paths if not os.path.lexists(self._folder / path)}
+        manifest = self._write_manifest(paths)
         try:
             for writer, path in zip(self._writers, paths, strict=True):
                 writer.publish_as(self._folder / path)
                 self.paths.append(path)
+            if manifest is not None:
+                manifest.publish()
         except BaseException:
+            if manifest is not None:
+                manifest.discard()
             for path in new.intersection(self.paths):
                 (self._folder / path).unlink()
             self.paths = []
             raise
+
+    def _write_manifest(self, paths: list[str]) -> ManifestFile | None:
+        """The manifest, which has no name yet: whatever can go wrong with it does so here."""
+        if self.manifest_path is None:
+            return None
+        where = self._folder / self.manifest_path
+        entries = []
+        for writer, path in zip(self._writers, paths, strict=True):
+            name = os.path.relpath(self._folder / path, where.parent)
+            entries.append(writer.entry(pathlib.Path(name).as_posix(), self._sha256))
+        return ManifestFile(where, manifest_text(entries, self._schema))
+
+    def _manifest_name(self, manifest: bool | Path) -> str | None:
+        if not isinstance(manifest, bool):
+            return os.fsdecode(manifest)
+        folder, begin = os.path.split(self._template.partition("{")[0])
+        begin = begin.rstrip("-_. ")
+        name = f"{begin}.manifest.json" if begin else "manifest.json"
+        return os.path.join(folder, name) if manifest else None  # noqa: PTH118 - stays as given
 
     def discard(self) -> None:
         """Give up all files that are not published."""
@@ -139,7 +224,7 @@ class ShardedWriter:
         for writer in self._writers:
             writer.discard()
 
-    def _writer_for(self, size: int) -> RecordWriter:
+    def _writer_for(self, size: int) -> _Shard:
         if self._closed:
             raise StateError("Writer is closed.")
         if self._num_shards is not None:
@@ -156,12 +241,13 @@ class ShardedWriter:
 
     def _open_shard(self) -> None:
         shard = len(self._writers)
-        if shard and self._num_shards is None:
-            # A full shard needs no open file, and there may be many.
+        if shard > 1 and self._num_shards is None:
+            # A full shard needs no open file, and there may be many. But by the first one another
+            # writer of the same set is refused.
             self._writers[-1].finish()
         self._bytes = 0
         path = self._path(shard, self._num_shards or 0)
-        writer = RecordWriter(
+        writer = _Shard(
             self._folder / path,
             self._compression_type,
             self._level,

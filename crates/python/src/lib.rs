@@ -81,5 +81,5 @@ mod _core {
     #[pymodule_export]
     use crate::tensor::{parse_tensors, serialize_strings, tensor_header};
     #[pymodule_export]
-    use crate::writer::PyWriter;
+    use crate::writer::{PyWriter, digest_file, find_temporaries};
 }

@@ -1,11 +1,12 @@
 //! Writing files.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyBytes, PyCFunction, PyDict, PyTuple};
-use tfrecs_core::record::{DeflateOptions, Mode, RecordWriter, WriteOptions, publish};
+use tfrecs_core::record::{DeflateOptions, Digest, Mode, RecordWriter, WriteOptions, publish};
 use tfrecs_core::{Error, Result};
 
 use crate::error::{Raise, wrong_type};
@@ -48,6 +49,8 @@ impl PyWriter {
         atomic: bool,
         sync: bool,
         threads: Option<usize>,
+        resume: bool,
+        digest: bool,
         deflate: [Option<i64>; 6],
     ) -> PyResult<Self> {
         let located = |error: Error| error.with_path(&path);
@@ -56,6 +59,7 @@ impl PyWriter {
         options.in_place = !atomic;
         options.sync = sync;
         options.member_threads = threads;
+        (options.resume, options.digest) = (resume, digest);
         let writer = match pipe::open(py, &path, pipe::End::Write)? {
             Some(pipe) => RecordWriter::to_file(pipe, &path, &options),
             None => py.detach(|| RecordWriter::open(&path, options)),
@@ -76,10 +80,28 @@ impl PyWriter {
         Ok(self.0.enter_attached(py).or_raise(py)?.records())
     }
 
-    /// How many bytes of a torn record were cut off the old file.
+    /// What the file had already: how many records, how many bytes behind the last whole one, and whether
+    /// a dead writer has left it.
     #[getter]
-    fn repaired(&self, py: Python<'_>) -> PyResult<u64> {
-        Ok(self.0.enter_attached(py).or_raise(py)?.repaired())
+    fn old(&self, py: Python<'_>) -> PyResult<(u64, u64, bool)> {
+        let old = self.0.enter_attached(py).or_raise(py)?.old();
+        Ok((old.records, old.torn, old.is_resumed))
+    }
+
+    /// The digest of the records, if one is kept: how many, how many bytes, and their checksum.
+    #[getter]
+    fn digest(&self, py: Python<'_>) -> PyResult<Option<Numbers>> {
+        let digest = self.0.enter_attached(py).or_raise(py)?.digest();
+        Ok(digest.map(numbers))
+    }
+
+    /// Where the records are until the file gets its name.
+    #[getter]
+    fn temporary_path(&self, py: Python<'_>) -> PyResult<Option<OsString>> {
+        let writer = self.0.enter_attached(py).or_raise(py)?;
+        Ok(writer
+            .temporary_path()
+            .map(|path| path.as_os_str().to_owned()))
     }
 
     /// Whether the writer takes no more records.
@@ -131,6 +153,11 @@ impl PyWriter {
         self.without_gil(py, RecordWriter::flush)
     }
 
+    /// Has everything so far on the disk, readable.
+    fn sync(&self, py: Python<'_>) -> PyResult<()> {
+        self.without_gil(py, RecordWriter::sync)
+    }
+
     /// Completes the file and syncs it, but leaves it unpublished.
     fn finish(&self, py: Python<'_>) -> PyResult<()> {
         self.without_gil(py, RecordWriter::finish)
@@ -163,6 +190,35 @@ impl PyWriter {
     ) -> PyResult<()> {
         py.detach(|| call(&mut *self.0.enter()?)).or_raise(py)
     }
+}
+
+/// A digest's numbers: records, bytes, checksum.
+type Numbers = (u64, u64, u32);
+
+fn numbers(digest: Digest) -> Numbers {
+    (digest.records, digest.bytes, digest.checksum)
+}
+
+/// The digest of the records of a file: how many, how many bytes, and their checksum.
+#[pyfunction]
+pub fn digest_file(py: Python<'_>, path: PathBuf, compression_type: &str) -> PyResult<Numbers> {
+    let compression = compression_of(compression_type).or_raise(py)?;
+    let digest = py.detach(|| Digest::of_file(&path, compression));
+    digest.map(numbers).or_raise(py)
+}
+
+/// A temporary sibling: its path, its file's, whether a writer has it open, the process in its name.
+type Found = (OsString, OsString, bool, Option<u32>);
+
+/// The temporary siblings of a file, or all in a folder.
+#[pyfunction]
+pub fn find_temporaries(py: Python<'_>, path: PathBuf) -> PyResult<Vec<Found>> {
+    let found = py.detach(|| publish::find(&path)).or_raise(py)?;
+    let found = found.into_iter().map(|it| {
+        let (path, target) = (it.path.into_os_string(), it.target.into_os_string());
+        (path, target, it.is_taken, it.process)
+    });
+    Ok(found.collect())
 }
 
 fn options_of(

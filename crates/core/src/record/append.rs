@@ -5,54 +5,52 @@ use std::path::Path;
 use super::compression::Compression;
 use super::reader::{ReadOptions, RecordReader};
 use crate::error::{Category, Error, ErrorKind, Result};
+use crate::interrupt::Pulse;
 
 /// What stands at the end of a file that is to be appended to.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub struct Tail {
-    compression: Compression,
-    /// The length of what is sound.
+    pub compression: Compression,
+    /// How many whole records there are.
+    pub records: u64,
+    /// The length of what is sound; of a compressed file that was cut, all of it.
     pub length: u64,
     /// How many bytes of a torn record follow it.
     pub torn: u64,
+    /// Whether a compressed stream was cut: behind it nothing can be added.
+    pub is_cut: bool,
 }
 
 impl Tail {
     /// Reads all of `path`, checksums included: nothing is added behind damage.
     pub fn of(path: &Path) -> Result<Self> {
         let mut reader = RecordReader::open(path, ReadOptions::default())?;
-        let compression = reader.compression();
-        let size = path
-            .metadata()
-            .map_err(|e| Error::from(e).with_path(path))?
-            .len();
+        let metadata = path.metadata();
+        let size = metadata.map_err(|e| Error::from(e).with_path(path))?.len();
+        let mut pulse = Pulse::start();
+        let mut tail = Self {
+            compression: reader.compression(),
+            length: size,
+            ..Self::default()
+        };
         loop {
             match reader.next_record() {
-                Ok(Some(_)) => {}
-                Ok(None) => {
-                    return Ok(Self {
-                        compression,
-                        length: size,
-                        torn: 0,
-                    });
+                Ok(Some(_)) => pulse.check()?,
+                Ok(None) => break,
+                Err(error) if !is_torn(&error) => return Err(error),
+                Err(_) if tail.compression != Compression::None => {
+                    tail.is_cut = true;
+                    break;
                 }
-                Err(error) if Self::is_torn(&error, compression) => {
-                    let length = reader.offset();
-                    return Ok(Self {
-                        compression,
-                        length,
-                        torn: size - length,
-                    });
+                Err(_) => {
+                    tail.length = reader.offset();
+                    tail.torn = size.saturating_sub(tail.length);
+                    break;
                 }
-                Err(error) => return Err(error),
             }
         }
-    }
-
-    /// A record that an interrupted writer left half written, where it can simply be cut off.
-    fn is_torn(error: &Error, compression: Compression) -> bool {
-        error.category() == Category::Truncated
-            && compression == Compression::None
-            && !matches!(error.kind(), ErrorKind::ImpossibleLength(_))
+        tail.records = reader.record();
+        Ok(tail)
     }
 
     /// The compression to go on with.
@@ -78,4 +76,10 @@ impl Tail {
         }
         Ok(found)
     }
+}
+
+/// Whether an interrupted writer may have left the file like this.
+fn is_torn(error: &Error) -> bool {
+    error.category() == Category::Truncated
+        && !matches!(error.kind(), ErrorKind::ImpossibleLength(_))
 }

@@ -5,10 +5,11 @@
 
 use std::collections::VecDeque;
 use std::fs::File;
-use std::io::{self, Write};
+use std::io;
 use std::ops::Range;
 use std::sync::mpsc::{Sender, channel};
 
+use super::disk::Disk;
 use super::records::Records;
 use super::writeback;
 use crate::error::Result;
@@ -45,6 +46,7 @@ impl Piece {
 /// A file that is being written to, and which of its bytes the system was asked to put on the disk.
 pub struct Tail {
     pub file: File,
+    pub disk: Disk,
     /// How many bytes it has.
     pub position: u64,
     /// How many of them the system was asked to put on the disk; none if it need not be.
@@ -60,8 +62,11 @@ impl Tail {
     /// # Errors
     /// Of the operating system.
     pub fn twin(&self) -> io::Result<Self> {
-        let file = self.file.try_clone()?;
-        Ok(Self { file, ..*self })
+        Ok(Self {
+            file: self.file.try_clone()?,
+            disk: self.disk.clone(),
+            ..*self
+        })
     }
 
     /// Adds bytes.
@@ -70,7 +75,7 @@ impl Tail {
     /// Of the operating system.
     pub fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         for block in bytes.chunks(AT_ONCE) {
-            write_all(&mut self.file, block)?;
+            self.write_block(block)?;
             self.position += block.len() as u64;
             let Some(begun) = &mut self.begun else {
                 continue;
@@ -83,20 +88,20 @@ impl Tail {
         }
         Ok(())
     }
-}
 
-fn write_all(file: &mut File, mut bytes: &[u8]) -> io::Result<()> {
-    while !bytes.is_empty() {
-        match retrying(|| file.write(bytes))? {
-            0 => return Err(io::ErrorKind::WriteZero.into()),
-            count => bytes = bytes.get(count..).unwrap_or_default(),
+    fn write_block(&mut self, mut bytes: &[u8]) -> io::Result<()> {
+        while !bytes.is_empty() {
+            match retrying(|| self.disk.write(&mut self.file, bytes))? {
+                0 => return Err(io::ErrorKind::WriteZero.into()),
+                count => bytes = bytes.get(count..).unwrap_or_default(),
+            }
+            if !bytes.is_empty() {
+                // A signal that comes after some bytes were written cuts the call short, silently.
+                interrupt::check()?;
+            }
         }
-        if !bytes.is_empty() {
-            // A signal that comes after some bytes were written cuts the call short, silently.
-            interrupt::check()?;
-        }
+        Ok(())
     }
-    Ok(())
 }
 
 /// A thread that writes.

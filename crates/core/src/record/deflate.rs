@@ -51,8 +51,8 @@ impl Default for DeflateOptions {
 pub enum Flush {
     /// Nothing: the compressor may keep input to itself.
     Mode(i32),
-    /// Everything so far can be inflated.
-    Partial,
+    /// Everything so far can be inflated, and what follows, without it.
+    Full,
     /// The end of the stream.
     Finish,
 }
@@ -124,7 +124,7 @@ impl Deflater {
             let mode = match flush {
                 _ if !last => z::Z_NO_FLUSH,
                 Flush::Mode(mode) => mode,
-                Flush::Partial => z::Z_PARTIAL_FLUSH,
+                Flush::Full => z::Z_FULL_FLUSH,
                 Flush::Finish => z::Z_FINISH,
             };
             self.compress_piece(piece, output, mode);

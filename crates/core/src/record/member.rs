@@ -47,6 +47,14 @@ pub fn announced(start: &[u8; HEADER]) -> Option<usize> {
     (*begin == BEGIN && possible.contains(&size)).then_some(size)
 }
 
+/// How many records begin in the member that begins with `start`, which is one that says so.
+#[must_use]
+pub fn frames(start: &[u8; HEADER]) -> u32 {
+    start
+        .last_chunk()
+        .map_or(0, |frames| u32::from_le_bytes(*frames))
+}
+
 /// Adds a member that holds `content`, in which so many `frames` begin, to the end of `output`.
 pub fn pack(packer: &mut Packer, content: &[u8], frames: u32, output: &mut Vec<u8>) {
     let start = output.len();

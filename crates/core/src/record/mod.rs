@@ -4,7 +4,8 @@
 //! [`frame`] know the format of one record, [`sniff`] and [`compression`] turn a file's bytes into a
 //! stream of frames, [`reader`] (with its buffer) and [`records`] hand out records one by one or in
 //! batches, [`extent`] finds them without reading them; on the way
-//! back [`writer`] frames, [`deflate`] and [`member`] compress, [`publish`] decides when a file gets its name.
+//! back [`writer`] frames, [`deflate`] and [`member`] compress, [`publish`] decides when a file gets its name;
+//! a [`digest`] is by which a file's records are known again.
 
 mod ahead;
 mod append;
@@ -14,6 +15,8 @@ pub mod checkpoints;
 pub mod compression;
 pub mod crc;
 pub mod deflate;
+pub mod digest;
+mod disk;
 pub mod extent;
 pub mod frame;
 pub mod index;
@@ -21,14 +24,17 @@ pub mod indexed;
 mod inflate;
 mod inflated;
 mod libdeflate;
+mod lock;
 pub mod member;
 mod members;
+mod mend;
 mod outlet;
 pub mod publish;
 pub mod reader;
 pub mod records;
 pub mod segments;
 pub mod sequence;
+mod sibling;
 pub mod sniff;
 mod streams;
 pub mod walk;
@@ -38,6 +44,7 @@ pub mod writer;
 pub use buffer::Lent;
 pub use compression::Compression;
 pub use deflate::DeflateOptions;
+pub use digest::Digest;
 pub use extent::{Extent, Hops};
 pub use indexed::IndexedFile;
 pub use publish::Mode;

@@ -19,29 +19,34 @@ pub enum Outlet {
 }
 
 impl Outlet {
-    /// Adds a record, with its frame.
+    /// Adds a record, with its frame, whose last bytes it returns.
     #[inline]
-    pub fn add(&mut self, record: &[u8], file: &mut Destination) -> Result<()> {
+    pub fn add(&mut self, record: &[u8], file: &mut Destination) -> Result<[u8; FOOTER]> {
         let header = frame::header(record.len() as u64);
+        let footer;
         match self {
             Self::Plain(blocks) => {
                 blocks.push(&header, file)?;
                 blocks.push(record, file)?;
-                blocks.push(&frame::footer(record), file)
+                footer = frame::footer(record);
+                blocks.push(&footer, file)?;
             }
             Self::Members(members) => {
                 members.begin(HEADER + record.len() + FOOTER, file)?;
                 members.push(&header, file)?;
                 members.push(record, file)?;
-                members.push(&frame::footer(record), file)?;
-                members.end(file)
+                footer = frame::footer(record);
+                members.push(&footer, file)?;
+                members.end(file)?;
             }
             Self::Stream(stream) => {
                 stream.push(&header, file)?;
                 stream.push(record, file)?;
-                stream.push(&frame::footer(record), file)
+                footer = frame::footer(record);
+                stream.push(&footer, file)?;
             }
         }
+        Ok(footer)
     }
 
     /// Adds records in their frames, if they lie in such and go to the file as they are, and says whether they do.
@@ -71,7 +76,8 @@ impl Outlet {
         match self {
             Self::Plain(blocks) => blocks.flush(file),
             Self::Members(members) => members.flush(file, false),
-            Self::Stream(stream) => stream.drain(Flush::Partial, file),
+            // A reader can also begin here, if what is before it is damaged.
+            Self::Stream(stream) => stream.drain(Flush::Full, file),
         }
     }
 

@@ -3,14 +3,22 @@
 //! Atomic writing goes to a temporary sibling, which is synced and renamed when it is complete;
 //! until then, and after any failure, the final name shows what it showed before. Appending and
 //! writing in place are the two exceptions, and both say what a failure leaves behind.
+//!
+//! Of all writers of a name, in place or not, there is one at a time: each first takes its own lock (on the
+//! sibling, or on the file itself) and then looks whether the other one is taken.
 
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::behind::{Behind, Piece, Tail};
+use super::disk::Disk;
+use super::lock::{self, Lock};
+use super::sibling::{self, Sibling};
 use crate::error::{Error, Result};
+
+pub use super::sibling::{Found, find};
 
 /// What to do with a file that is there already.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,11 +40,14 @@ pub struct Destination {
     behind: Option<Behind>,
     path: PathBuf,
     fate: Fate,
+    disk: Disk,
     /// How many bytes the file has, or will have when all is written.
     position: u64,
     /// From which position on another thread may write.
     many: u64,
     sync: bool,
+    /// Whether its name is on the disk.
+    is_name_synced: bool,
     /// The process that opened it. A fork has the same object, and must not touch the file.
     process: u32,
     /// How many forks lay behind this process when it opened it.
@@ -44,7 +55,7 @@ pub struct Destination {
 }
 
 /// From how many bytes on another thread writes: most files are small.
-const MANY: u64 = 4 << 20;
+const MANY: u64 = if cfg!(test) { 1 << 19 } else { 4 << 20 };
 
 /// How many forks this process is away from the first one.
 static FORKS: AtomicU32 = AtomicU32::new(0);
@@ -58,8 +69,13 @@ pub fn forked() {
 enum Fate {
     /// The file has its name already; a failure leaves what was written so far.
     InPlace,
-    /// The file gets the name `target` when it is complete, and is removed otherwise.
-    Temporary { target: PathBuf, exclusive: bool },
+    /// The file gets the name `target` when it is complete, and is removed otherwise, or cut back to what
+    /// a dead writer has left.
+    Temporary {
+        target: PathBuf,
+        exclusive: bool,
+        left: Option<u64>,
+    },
     /// The file had this length before; a failure cuts it back.
     Append { old_length: u64 },
     /// Published or given up.
@@ -67,65 +83,169 @@ enum Fate {
 }
 
 impl Destination {
-    /// A file that appears as `path` when it is published.
+    /// A file that appears as `path` when it is published. With `resume`, it is the one that a dead writer of
+    /// the same name has left, if there is one, and has its length already.
     ///
     /// # Errors
     /// Of the operating system, with the path.
-    pub fn temporary(path: &Path, exclusive: bool) -> Result<Self> {
-        let target = final_name(path).map_err(|e| Error::from(e).with_path(path))?;
+    pub(super) fn temporary(
+        disk: &Disk,
+        path: &Path,
+        exclusive: bool,
+        resume: bool,
+    ) -> Result<Self> {
+        let located = |error: Error| error.with_path(path);
+        let target = final_name(path).map_err(Error::from).map_err(located)?;
         if exclusive && target.symlink_metadata().is_ok() {
             let error = io::Error::from(io::ErrorKind::AlreadyExists);
-            return Err(Error::from(error).with_path(path));
+            return Err(located(error.into()));
         }
-        let (file, temporary) = create_sibling(&target).map_err(|e| e.with_path(path))?;
+        let old = if resume {
+            sibling::resume(disk, &target).map_err(located)?
+        } else {
+            None
+        };
+        let sibling = match old {
+            Some(old) => old,
+            None => sibling::claim(disk, &target).map_err(located)?,
+        };
+        let is_taken = lock::is_taken(&target);
+        let busy = is_taken.then(|| lock::busy(&target, path));
         if let Ok(old) = target.metadata() {
             // Best effort: a file keeps its permissions when its content is replaced.
-            let _ = file.set_permissions(old.permissions());
+            let _ = sibling.file.set_permissions(old.permissions());
         }
-        let fate = Fate::Temporary { target, exclusive };
-        Ok(Self::new(file, temporary, fate))
+        let destination = Self::to_sibling(disk, sibling, target, exclusive);
+        busy.map_or(Ok(destination), Err)
+    }
+
+    /// A sibling that becomes `target` when it is published. What it has already is what a dead writer has left.
+    pub(super) fn to_sibling(disk: &Disk, from: Sibling, target: PathBuf, exclusive: bool) -> Self {
+        let length = from.file.metadata().map_or(0, |metadata| metadata.len());
+        let fate = Fate::Temporary {
+            target,
+            exclusive,
+            left: Some(length).filter(|&length| length > 0),
+        };
+        Self::new(disk, from.file, from.path, fate)
     }
 
     /// `path` itself, emptied.
     ///
     /// # Errors
     /// Of the operating system, with the path.
-    pub fn in_place(path: &Path, exclusive: bool) -> Result<Self> {
-        let mut options = OpenOptions::new();
-        options.write(true);
-        if exclusive {
-            options.create_new(true)
+    pub(super) fn in_place(disk: &Disk, path: &Path, exclusive: bool) -> Result<Self> {
+        let located = |error: io::Error| Error::from(error).with_path(path);
+        let file = if exclusive {
+            disk.create(path).map_err(located)?
         } else {
-            options.create(true).truncate(true)
+            let mut options = OpenOptions::new();
+            options.write(true).create(true).truncate(false);
+            options.open(path).map_err(located)?
         };
-        let file = options
-            .open(path)
-            .map_err(|e| Error::from(e).with_path(path))?;
-        Ok(Self::opened(file, path))
+        if file.metadata().is_ok_and(|it| it.is_file()) {
+            lock_target(&file, path)?;
+            disk.cut(&file, 0).map_err(located)?;
+        }
+        Ok(Self::new(disk, file, path.to_owned(), Fate::InPlace))
     }
 
     /// A file that was opened by somebody else, and is called `path` in errors.
     #[must_use]
     pub fn opened(file: File, path: &Path) -> Self {
-        Self::new(file, path.to_owned(), Fate::InPlace)
+        Self::new(&Disk::default(), file, path.to_owned(), Fate::InPlace)
     }
 
-    fn new(file: File, path: PathBuf, fate: Fate) -> Self {
+    /// `path` itself, to write behind what it has. A failure cuts off what was added, unless it was added
+    /// `in_place`, for all to see.
+    ///
+    /// # Errors
+    /// Of the operating system, with the path.
+    pub(super) fn append(disk: &Disk, path: &Path, in_place: bool) -> Result<Self> {
+        let located = |error: io::Error| Error::from(error).with_path(path);
+        let file = disk.open(path).map_err(located)?;
+        lock_target(&file, path)?;
+        let fate = if in_place {
+            Fate::InPlace
+        } else {
+            Fate::Append {
+                old_length: file.metadata().map_err(located)?.len(),
+            }
+        };
+        let mut destination = Self::new(disk, file, path.to_owned(), fate);
+        destination.is_name_synced = true;
+        Ok(destination)
+    }
+
+    fn new(disk: &Disk, file: File, path: PathBuf, fate: Fate) -> Self {
         Self {
             tail: Some(Tail {
                 file,
+                disk: disk.clone(),
                 position: 0,
                 begun: Some(0),
             }),
             behind: None,
             path,
             fate,
+            disk: disk.clone(),
             position: 0,
             many: u64::MAX,
             sync: true,
+            is_name_synced: false,
             process: std::process::id(),
             forks: FORKS.load(Ordering::Relaxed),
         }
+    }
+
+    /// Goes on behind the first `length` bytes of the file; what follows them is cut off.
+    ///
+    /// # Errors
+    /// Of the operating system.
+    pub fn go_on_behind(&mut self, length: u64) -> Result<()> {
+        let disk = self.disk.clone();
+        let tail = self.own_tail()?;
+        if tail.file.metadata()?.len() != length {
+            disk.cut(&tail.file, length)?;
+        }
+        io::Seek::seek(&mut &tail.file, io::SeekFrom::Start(length))?;
+        (tail.position, tail.begun) = (length, tail.begun.map(|_| length));
+        self.position = length;
+        match &mut self.fate {
+            Fate::Append { old_length: old }
+            | Fate::Temporary {
+                left: Some(old), ..
+            } => *old = length,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// How many bytes the file has now.
+    #[must_use]
+    pub fn old_length(&self) -> u64 {
+        let metadata = self
+            .tail
+            .as_ref()
+            .and_then(|tail| tail.file.metadata().ok());
+        metadata.map_or(0, |metadata| metadata.len())
+    }
+
+    /// Where the bytes are.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether the file has not got its name yet.
+    #[must_use]
+    pub fn is_temporary(&self) -> bool {
+        matches!(self.fate, Fate::Temporary { .. })
+    }
+
+    /// Lets go of the file without touching it: somebody else goes on with it.
+    pub fn leave(mut self) {
+        self.fate = Fate::Done;
     }
 
     /// Says whether [`Self::complete`] waits until the bytes are on the disk, as it does at first.
@@ -160,29 +280,6 @@ impl Destination {
     #[must_use]
     pub fn is_known_foreign(&self) -> bool {
         self.forks != FORKS.load(Ordering::Relaxed)
-    }
-
-    /// `path` itself, positioned behind its first `length` bytes, the rest cut off. A failure cuts off
-    /// what was added, unless it was added `in_place`, for all to see.
-    ///
-    /// # Errors
-    /// Of the operating system, with the path.
-    pub fn append(path: &Path, length: u64, in_place: bool) -> Result<Self> {
-        let located = |error: io::Error| Error::from(error).with_path(path);
-        let file = OpenOptions::new().write(true).open(path).map_err(located)?;
-        file.set_len(length).map_err(located)?;
-        io::Seek::seek(&mut &file, io::SeekFrom::End(0)).map_err(located)?;
-        let fate = if in_place {
-            Fate::InPlace
-        } else {
-            Fate::Append { old_length: length }
-        };
-        let mut destination = Self::new(file, path.to_owned(), fate);
-        destination.position = length;
-        if let Some(tail) = &mut destination.tail {
-            (tail.position, tail.begun) = (length, Some(length));
-        }
-        Ok(destination)
     }
 
     /// Adds bytes to the file.
@@ -232,21 +329,54 @@ impl Destination {
         tail.ok_or_else(|| io::ErrorKind::BrokenPipe.into())
     }
 
-    /// Closes the file, and makes sure that its bytes are on the disk, where it has one.
+    /// Makes sure that what was added is on the disk, and so is the name of the file.
+    ///
+    /// # Errors
+    /// Of the operating system.
+    pub fn sync_now(&mut self) -> Result<()> {
+        self.settle()?;
+        let disk = self.disk.clone();
+        let file = &self.own_tail()?.file;
+        if !file.metadata()?.is_file() {
+            return Ok(()); // a pipe or a device has no disk
+        }
+        disk.sync(file)?;
+        if !self.is_name_synced {
+            disk.sync_name(&self.path)?;
+            self.is_name_synced = true;
+        }
+        Ok(())
+    }
+
+    /// Makes sure that the bytes of a complete file are written, and where that was asked for, that they are
+    /// on the disk.
     ///
     /// # Errors
     /// Of the operating system.
     pub fn complete(&mut self) -> Result<()> {
         self.settle()?;
         self.behind = None;
-        match self.tail.take() {
-            Some(Tail { file, .. })
-                if self.sync && file.metadata().is_ok_and(|it| it.is_file()) =>
-            {
-                Ok(file.sync_all()?)
-            }
-            _ => Ok(()),
+        if !self.sync {
+            return Ok(());
         }
+        // The name of a temporary file is not the one that matters.
+        self.is_name_synced |= self.is_temporary();
+        self.sync_now()
+    }
+
+    /// Closes a complete file, whose name another writer may take from now on; what is temporary waits
+    /// under a name of its own.
+    ///
+    /// # Errors
+    /// Of the operating system.
+    pub fn detach(&mut self) -> Result<()> {
+        if let Fate::Temporary { target, .. } = &self.fate {
+            let waiting = sibling::private_name(target)?;
+            self.disk.rename(&self.path, &waiting, false)?;
+            self.path = waiting;
+        }
+        self.release();
+        Ok(())
     }
 
     /// Gives a complete file its final name: `path`, or the one it was opened for.
@@ -254,43 +384,79 @@ impl Destination {
     /// # Errors
     /// Of the operating system; the temporary file is removed then.
     pub fn publish(&mut self, path: Option<&Path>) -> io::Result<()> {
-        let Fate::Temporary { target, exclusive } = std::mem::replace(&mut self.fate, Fate::Done)
+        let Fate::Temporary {
+            target, exclusive, ..
+        } = &self.fate
         else {
+            self.fate = Fate::Done;
+            self.release();
             return Ok(());
         };
-        let target = path.map_or(Ok(target), final_name)?;
-        let renamed = rename(&self.path, &target, exclusive);
-        if renamed.is_err() {
-            let _ = std::fs::remove_file(&self.path);
+        let published = self.rename(path, target, *exclusive);
+        if published.is_err() {
+            self.abandon();
         }
-        renamed?;
+        self.fate = Fate::Done;
+        self.release();
+        let target = published?;
         if self.sync {
-            sync_directory(&target)
-        } else {
-            Ok(())
+            self.disk.sync_name(&target)?;
+        }
+        Ok(())
+    }
+
+    /// The name that the file got.
+    fn rename(&self, path: Option<&Path>, target: &Path, exclusive: bool) -> io::Result<PathBuf> {
+        let target = path.map_or_else(|| Ok(target.to_owned()), final_name)?;
+        if let Some(tail) = &self.tail
+            && !lock::is_named(&tail.file, &self.path)
+        {
+            // Whatever has the name now is not ours.
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        self.disk.rename(&self.path, &target, exclusive)?;
+        Ok(target)
+    }
+
+    /// Closes the file, which another writer may then open.
+    fn release(&mut self) {
+        let is_own = !self.is_foreign();
+        if let Some(tail) = self.tail.take().filter(|_| is_own) {
+            lock::release(&tail.file);
         }
     }
 
     /// Gives the file up: removes what is temporary, cuts off what was appended.
     pub fn abandon(&mut self) {
         self.behind = None;
-        self.tail = None;
         if self.is_foreign() {
             self.fate = Fate::Done;
         }
+        // There is nobody left to tell if these fail, and nothing else to try.
         match std::mem::replace(&mut self.fate, Fate::Done) {
-            // There is nobody left to tell if these fail, and nothing else to try.
-            Fate::Temporary { .. } => drop(std::fs::remove_file(&self.path)),
-            Fate::Append { old_length } => {
-                drop(
-                    OpenOptions::new()
-                        .write(true)
-                        .open(&self.path)
-                        .map(|f| f.set_len(old_length)),
-                );
+            Fate::Temporary { left: None, .. } if self.is_ours() => {
+                drop(self.disk.remove(&self.path));
             }
-            Fate::InPlace | Fate::Done => {}
+            Fate::Append { old_length: old }
+            | Fate::Temporary {
+                left: Some(old), ..
+            } => drop(self.cut_back(old)),
+            Fate::Temporary { .. } | Fate::InPlace | Fate::Done => {}
         }
+        self.release();
+    }
+
+    fn cut_back(&self, length: u64) -> io::Result<()> {
+        match &self.tail {
+            Some(tail) => self.disk.cut(&tail.file, length),
+            None => self.disk.cut(&self.disk.open(&self.path)?, length),
+        }
+    }
+
+    /// Whether the temporary file is the one of this name.
+    fn is_ours(&self) -> bool {
+        let file = self.tail.as_ref().map(|tail| &tail.file);
+        file.is_none_or(|file| lock::is_named(file, &self.path))
     }
 }
 
@@ -300,9 +466,22 @@ impl Drop for Destination {
     }
 }
 
+/// Locks the file called `path`, and looks whether it is about to be replaced.
+fn lock_target(file: &File, path: &Path) -> Result<()> {
+    let working = final_name(path).and_then(|target| sibling::working_name(&target));
+    match lock::take(file) {
+        Lock::Busy => Err(lock::busy(path, path)),
+        Lock::Unknown => Ok(()),
+        Lock::Held => match working {
+            Ok(working) if lock::is_taken(&working) => Err(lock::busy(&working, path)),
+            _ => Ok(()),
+        },
+    }
+}
+
 /// Where a file called `path` really goes, wherever the process is then: a link is not replaced,
 /// but what it leads to, even if that does not exist yet.
-fn final_name(path: &Path) -> io::Result<PathBuf> {
+pub(super) fn final_name(path: &Path) -> io::Result<PathBuf> {
     let mut name = std::path::absolute(path)?;
     for _ in 0..MAX_LINKS {
         match name.read_link() {
@@ -315,54 +494,3 @@ fn final_name(path: &Path) -> io::Result<PathBuf> {
 
 /// How many links may lead to each other.
 const MAX_LINKS: usize = 40;
-
-/// How much of a file's name its temporary sibling shows; names have at most 255 bytes.
-const SHOWN: usize = 40;
-
-/// Renames, refusing to replace where `exclusive`; a hard link is what can do that in one step.
-fn rename(from: &Path, to: &Path, exclusive: bool) -> io::Result<()> {
-    if !exclusive {
-        return std::fs::rename(from, to);
-    }
-    match std::fs::hard_link(from, to) {
-        Ok(()) => std::fs::remove_file(from),
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
-        // A file system without hard links: the check and the rename are two steps there.
-        Err(_) if to.symlink_metadata().is_ok() => Err(io::ErrorKind::AlreadyExists.into()),
-        Err(_) => std::fs::rename(from, to),
-    }
-}
-
-/// A new file beside `target` whose name says whose it is and sorts among the hidden ones.
-fn create_sibling(target: &Path) -> Result<(File, PathBuf)> {
-    static COUNTER: AtomicU64 = AtomicU64::new(0);
-    let Some(name) = target.file_name() else {
-        return Err(io::Error::from(io::ErrorKind::IsADirectory).into());
-    };
-    loop {
-        let number = COUNTER.fetch_add(1, Ordering::Relaxed);
-        let shown: String = name.to_string_lossy().chars().take(SHOWN).collect();
-        let sibling = format!(".{shown}.{}-{number}.tmp", std::process::id());
-        let path = target.with_file_name(sibling);
-        match OpenOptions::new().write(true).create_new(true).open(&path) {
-            Ok(file) => return Ok((file, path)),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(error.into()),
-        }
-    }
-}
-
-/// Makes a rename survive a power cut, where the system can open a directory.
-fn sync_directory(file: &Path) -> io::Result<()> {
-    let parent = file
-        .parent()
-        .filter(|parent| !parent.as_os_str().is_empty());
-    match File::open(parent.unwrap_or(Path::new("."))) {
-        Ok(directory) => directory.sync_all().or_else(|error| match error.kind() {
-            // Some file systems cannot sync a directory; the rename itself has succeeded.
-            io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported => Ok(()),
-            _ => Err(error),
-        }),
-        Err(_) => Ok(()),
-    }
-}

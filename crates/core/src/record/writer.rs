@@ -10,7 +10,10 @@ use std::path::{Path, PathBuf};
 use super::append::Tail;
 use super::compression::Compression;
 use super::deflate::{DeflateOptions, Deflater};
+use super::digest::Digest;
+use super::disk::Disk;
 use super::members::Members;
+use super::mend::mend;
 use super::outlet::{Blocks, Outlet, Stream};
 use super::publish::{Destination, Mode};
 use super::records::Records;
@@ -18,6 +21,10 @@ use crate::error::{Error, Result};
 
 /// How to write.
 #[derive(Clone, Copy, Debug)]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "each is a choice of its own, and has a name where it is made"
+)]
 pub struct WriteOptions {
     /// The compression; `None` decides from the file's name.
     pub compression: Option<Compression>,
@@ -32,6 +39,10 @@ pub struct WriteOptions {
     pub in_place: bool,
     /// Wait until the bytes are on the disk before the file is published.
     pub sync: bool,
+    /// Go on with what a dead writer of the same name has left. Appending to nothing does so anyway.
+    pub resume: bool,
+    /// Keep a digest of the records.
+    pub digest: bool,
 }
 
 impl Default for WriteOptions {
@@ -43,6 +54,8 @@ impl Default for WriteOptions {
             mode: Mode::default(),
             in_place: false,
             sync: true,
+            resume: false,
+            digest: false,
         }
     }
 }
@@ -54,8 +67,20 @@ pub struct RecordWriter {
     compression: Compression,
     outlet: Outlet,
     records: u64,
-    repaired: u64,
+    old: Old,
+    digest: Option<Digest>,
     stage: Stage,
+}
+
+/// What a file had already.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Old {
+    /// How many records.
+    pub records: u64,
+    /// How many bytes behind the last whole record, or of a cut stream, were cut off or replaced.
+    pub torn: u64,
+    /// Whether a dead writer has left it, before it had its name.
+    pub is_resumed: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -70,37 +95,96 @@ impl RecordWriter {
     /// Creates or opens `path`.
     ///
     /// # Errors
-    /// Of the operating system; when appending, of the records that are there already;
-    /// [`crate::ErrorKind::Spec`] for parameters that zlib refuses.
+    /// Of the operating system; [`std::io::ErrorKind::ResourceBusy`] if another writer has the file open; when
+    /// going on with one, of the records that are there already; [`crate::ErrorKind::Spec`] for parameters
+    /// that zlib refuses.
     pub fn open(path: &Path, options: WriteOptions) -> Result<Self> {
-        let mut compression = options
+        Self::open_on(&Disk::default(), path, &options)
+    }
+
+    pub(super) fn open_on(disk: &Disk, path: &Path, options: &WriteOptions) -> Result<Self> {
+        let compression = options
             .compression
             .unwrap_or_else(|| Compression::of_suffix(path));
+        // Options that make no sense are refused before anything is opened.
+        Self::outlet(compression, 0, options)?;
+        let mut destination = Self::destination(disk, path, options)?;
+        if destination.old_length() == 0 {
+            return Self::continued(destination, path, compression, options);
+        }
+        let file = destination.path().to_owned();
+        let tail = Tail::of(&file)?;
+        let compression = tail.agree(&file, options.compression)?;
+        if tail.is_cut {
+            let whole = mend(disk, &file, &tail, options)?;
+            destination = Self::reopened(destination, disk, path, options)?;
+            return Self::behind(destination, path, compression, options, &tail, whole);
+        }
+        let whole = (tail.length, tail.torn);
+        Self::behind(destination, path, compression, options, &tail, whole)
+    }
+
+    fn destination(disk: &Disk, path: &Path, options: &WriteOptions) -> Result<Destination> {
         let metadata = path.metadata().ok();
         if metadata.as_ref().is_some_and(std::fs::Metadata::is_dir) {
             let error = std::io::Error::from(std::io::ErrorKind::IsADirectory);
             return Err(Error::from(error).with_path(path));
         }
-        let mut tail = Tail::default();
-        if options.mode == Mode::Append && metadata.as_ref().is_some_and(|m| m.len() > 0) {
-            tail = Tail::of(path)?;
-            compression = tail.agree(path, options.compression)?;
+        let exclusive = options.mode == Mode::Create;
+        let appends = options.mode == Mode::Append;
+        if appends && metadata.as_ref().is_some_and(|it| it.len() > 0) {
+            return Destination::append(disk, path, options.in_place);
         }
         // A pipe or a device has no content to replace, and nothing can take its name.
-        let special = metadata.is_some_and(|m| !m.is_file());
-        let exclusive = options.mode == Mode::Create;
-        // Options that make no sense are refused before anything is opened.
-        let outlet = Self::outlet(compression, tail.length, &options)?;
-        let destination = match options.mode {
-            Mode::Append if tail.length > 0 => {
-                Destination::append(path, tail.length, options.in_place)?
-            }
-            _ if options.in_place || special => Destination::in_place(path, exclusive)?,
-            _ => Destination::temporary(path, exclusive)?,
+        if options.in_place || metadata.is_some_and(|it| !it.is_file()) {
+            return Destination::in_place(disk, path, exclusive);
+        }
+        Destination::temporary(disk, path, exclusive, options.resume || appends)
+    }
+
+    /// The file that is where the one of `old` was.
+    fn reopened(
+        old: Destination,
+        disk: &Disk,
+        path: &Path,
+        options: &WriteOptions,
+    ) -> Result<Destination> {
+        old.leave();
+        Self::destination(disk, path, options)
+    }
+
+    /// Goes on behind the records of `tail`, in the first so many bytes of a file, in which so many are not
+    /// as they were.
+    fn behind(
+        mut destination: Destination,
+        path: &Path,
+        compression: Compression,
+        options: &WriteOptions,
+        tail: &Tail,
+        (length, torn): (u64, u64),
+    ) -> Result<Self> {
+        destination
+            .go_on_behind(length)
+            .map_err(|error| error.with_path(path))?;
+        let is_resumed = destination.is_temporary();
+        let mut writer = Self::continued(destination, path, compression, options)?;
+        writer.old = Old {
+            records: tail.records,
+            torn,
+            is_resumed,
         };
-        let mut writer = Self::new(destination, path, compression, outlet, &options);
-        writer.repaired = tail.torn;
         Ok(writer)
+    }
+
+    /// Writes to a file that was opened, behind what it has.
+    pub(super) fn continued(
+        destination: Destination,
+        path: &Path,
+        compression: Compression,
+        options: &WriteOptions,
+    ) -> Result<Self> {
+        let outlet = Self::outlet(compression, destination.position(), options)?;
+        Ok(Self::new(destination, path, compression, outlet, options))
     }
 
     /// Writes to `file`, which was opened by somebody else, and is called `path` in errors.
@@ -147,7 +231,8 @@ impl RecordWriter {
             compression,
             outlet,
             records: 0,
-            repaired: 0,
+            old: Old::default(),
+            digest: options.digest.then(Digest::default),
             stage: Stage::Open,
         }
     }
@@ -164,10 +249,27 @@ impl RecordWriter {
         self.records
     }
 
-    /// How many bytes of a torn record at the end of the old file were cut off on opening it.
+    /// What the file had already.
     #[must_use]
-    pub fn repaired(&self) -> u64 {
-        self.repaired
+    pub fn old(&self) -> Old {
+        self.old
+    }
+
+    /// The digest of the records that this writer has written, if it was asked to keep one.
+    #[must_use]
+    pub fn digest(&self) -> Option<Digest> {
+        self.digest
+    }
+
+    /// Where the records are until the file gets its name; none if it has it.
+    #[must_use]
+    pub fn temporary_path(&self) -> Option<&Path> {
+        let is_temporary = self.destination.is_temporary();
+        is_temporary.then(|| self.destination.path())
+    }
+
+    pub(super) fn position(&self) -> u64 {
+        self.destination.position()
     }
 
     /// Whether the writer takes no more records.
@@ -209,6 +311,9 @@ impl RecordWriter {
         let added = self.outlet.add_frames(records, &mut self.destination);
         if self.check(added)? {
             self.records += records.len() as u64;
+            if let Some(digest) = &mut self.digest {
+                digest.add_batch(records);
+            }
             return Ok(());
         }
         self.write_all(records.iter())
@@ -225,7 +330,18 @@ impl RecordWriter {
         self.check(written)
     }
 
-    /// Completes the file and makes sure that it is on the disk, but does not publish it yet.
+    /// As [`Self::flush`], and waits until it is on the disk, the name of the file (or of the temporary one)
+    /// included: it then survives a power cut.
+    ///
+    /// # Errors
+    /// As for [`Self::write`].
+    pub fn sync(&mut self) -> Result<()> {
+        self.flush()?;
+        let synced = self.destination.sync_now();
+        self.check(synced)
+    }
+
+    /// Completes the file, makes sure that it is on the disk, and closes it, but does not publish it yet.
     ///
     /// # Errors
     /// As for [`Self::write`].
@@ -233,6 +349,13 @@ impl RecordWriter {
         if matches!(self.stage, Stage::Finished | Stage::Closed) {
             return Ok(());
         }
+        self.complete()?;
+        let detached = self.destination.detach();
+        self.check(detached)
+    }
+
+    /// Completes the file, but keeps it open.
+    pub(super) fn complete(&mut self) -> Result<()> {
         self.check_owner()?;
         self.check_open()?;
         let written = self.outlet.finish(&mut self.destination);
@@ -252,10 +375,11 @@ impl RecordWriter {
         if matches!(self.stage, Stage::Closed) {
             return Ok(());
         }
-        let finished = self.finish();
-        if finished.is_err() {
+        if !matches!(self.stage, Stage::Finished)
+            && let Err(error) = self.complete()
+        {
             self.abandon();
-            return finished;
+            return Err(error);
         }
         self.publish(None)
     }
@@ -275,6 +399,7 @@ impl RecordWriter {
     }
 
     fn publish(&mut self, path: Option<&Path>) -> Result<()> {
+        self.check_owner()?;
         let published = self.destination.publish(path);
         self.stage = Stage::Closed;
         published.map_err(|error| Error::from(error).with_path(path.unwrap_or(&self.path)))
@@ -317,8 +442,11 @@ impl RecordWriter {
     #[inline]
     fn add(&mut self, record: &[u8]) -> Result<()> {
         let added = self.outlet.add(record, &mut self.destination);
-        self.check(added)?;
+        let footer = self.check(added)?;
         self.records += 1;
+        if let Some(digest) = &mut self.digest {
+            digest.add_frame(record.len() as u64, footer);
+        }
         Ok(())
     }
 
@@ -334,3 +462,6 @@ impl RecordWriter {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,72 @@
+"""What writers have left behind that were killed."""
+
+import os
+import pathlib
+from dataclasses import dataclass
+
+from tfrecs import _core
+from tfrecs.paths import Path
+
+
+@dataclass(frozen=True)
+class Leftover:
+    """A temporary file whose writer is gone; see leftovers().
+
+    Attributes:
+        path: Where it is.
+        target: The file that it was to become. A name of more than 180 bytes is shortened here.
+        size: How many bytes it has.
+    """
+
+    path: str
+    target: str
+    size: int
+
+    def remove(self) -> None:
+        """Delete it, and with it records that may be nowhere else."""
+        pathlib.Path(self.path).unlink(missing_ok=True)
+
+
+def leftovers(path: Path) -> list[Leftover]:
+    """Return what killed writers have left of a file, or in a folder, sorted by path.
+
+    A file gets its name when it is complete; until then its records are in a hidden sibling, which
+    stays behind when the process is killed or the machine stops. The records that were flushed are
+    there, and can be read: by RecordReader, up to the error at the end. RecordWriter(target,
+    resume=True) goes on with `.NAME.tfrecs.tmp`. A new writer of the same name without `resume`
+    sets that aside, as `.NAME.tfrecs.0-1.tmp`; nothing but remove() ever deletes it. What is
+    complete, and was waiting for other files of its set, has the number of its process in its name.
+
+    A file that is being written is none of these; but on file systems without locks, and for files
+    of a set that wait, that is only known of processes of this machine.
+
+    Raises:
+        FileError: The folder cannot be read.
+
+    Example:
+        >>> import tfrecs
+        >>> with tfrecs.RecordWriter("whole.tfrecord") as out:
+        ...     out.write(b"a record")
+        ...     tfrecs.leftovers("whole.tfrecord")
+        []
+        >>> for leftover in tfrecs.leftovers("."):
+        ...     leftover.remove()
+    """
+    found = []
+    for where, target, is_taken, process in _core.find_temporaries(os.fsdecode(path)):
+        if not is_taken and not (process and _is_alive(process)):
+            size = pathlib.Path(where).stat().st_size
+            found.append(Leftover(where, target, size))
+    return found
+
+
+def _is_alive(process: int) -> bool:
+    if os.name != "posix":
+        return True  # there is no harmless way to ask
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:  # it is somebody else's
+        return True
+    return True

@@ -1,0 +1,315 @@
+"""Manifests: which files are a data set, and what is in them (docs/manifest.md)."""
+
+import hashlib
+import json
+import os
+import pathlib
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from tfrecs import _core
+from tfrecs.errors import CorruptRecordError, Error, MissingFileError, SpecError, file_error
+from tfrecs.feature_data import features_from_data, features_to_data
+from tfrecs.features import Feature, Features
+from tfrecs.paths import Path, Paths, expand_paths
+from tfrecs.records import FileReport, VerifyReport
+
+FORMAT = "tfrecs manifest"
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class ShardEntry:
+    """What a manifest says of a file.
+
+    Attributes:
+        name: Its path, from the manifest's folder, with `/`.
+        records: How many records it has.
+        record_bytes: How many bytes these have together, without framing and compression.
+        size: How many bytes the file has.
+        compression_type: "", "GZIP" or "ZLIB".
+        checksum: Of the records in their order, 8 hexadecimal digits; it does not depend on the
+            compression.
+        sha256: Of the file's bytes, or None.
+    """
+
+    name: str
+    records: int
+    record_bytes: int
+    size: int
+    compression_type: str
+    checksum: str
+    sha256: str | None = None
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """Which files are a data set, in order, and what is in them; from read_manifest().
+
+    Attributes:
+        path: The manifest's own path.
+        shards: What it says of each file.
+        schema: What features the records have, if the writer was told.
+
+    Example:
+        >>> import tfrecs
+        >>> template = "set-{shard}-of-{num_shards}"
+        >>> with tfrecs.ShardedWriter(template, num_shards=2, manifest=True) as out:
+        ...     out.write_batch([b"a", b"b", b"c"])
+        >>> manifest = tfrecs.read_manifest("set.manifest.json")
+        >>> manifest.paths, manifest.records, manifest.verify().ok
+        (['set-0-of-2', 'set-1-of-2'], 3, True)
+    """
+
+    path: str
+    shards: tuple[ShardEntry, ...]
+    schema: dict[str, Feature] | None = None
+
+    @property
+    def paths(self) -> list[str]:
+        """The files, in order."""
+        folder = pathlib.Path(self.path).parent
+        return [os.path.normpath(folder / shard.name) for shard in self.shards]
+
+    @property
+    def records(self) -> int:
+        """How many records all files have together."""
+        return sum(shard.records for shard in self.shards)
+
+    @property
+    def size(self) -> int:
+        """How many bytes all files have together."""
+        return sum(shard.size for shard in self.shards)
+
+    def verify(self, paths: Paths | None = None, *, recompressed: bool = False) -> VerifyReport:
+        """Read all files, and report what is not as the manifest says.
+
+        A file that is missing, or was swapped with another; a record that was changed, lost, added,
+        doubled or moved; a cut, also between records: each is noticed, down to accidents of one in
+        2^32. Against somebody who wants them not to be noticed, only `sha256` helps, and only if
+        they cannot change the manifest.
+
+        Args:
+            paths: The files that are used as this data set, if these are found by a pattern: they
+                must be those of the manifest, each once, in its order.
+            recompressed: Whether other sizes, compressions and SHA-256 are as good: of the same
+                records, written anew.
+
+        Raises:
+            MissingFileError: A pattern in `paths` matches no file.
+
+        Example:
+            >>> import tfrecs
+            >>> template = "checked-{shard}-of-{num_shards}"
+            >>> with tfrecs.ShardedWriter(template, num_shards=2, manifest=True) as out:
+            ...     out.write_batch([b"a", b"b", b"c", b"d"])
+            >>> with tfrecs.RecordWriter("checked-1-of-2") as out:
+            ...     out.write(b"b")
+            >>> report = tfrecs.read_manifest("checked.manifest.json").verify("checked-*-of-2")
+            >>> [file.error.reason for file in report.files if file.error]
+            ['the manifest says 34 bytes, the file has 17']
+        """
+        wanted = list(zip(self.paths, self.shards, strict=True))
+        files = [_check(path, shard, recompressed) for path, shard in wanted]
+        if paths is not None:
+            files += _strangers(expand_paths(paths), self.paths)
+        return VerifyReport(files)
+
+
+def _check(path: str, shard: ShardEntry, recompressed: bool) -> FileReport:
+    """What is wrong with one file."""
+    if not pathlib.Path(path).exists():
+        reason = "the manifest has a file that is not there"
+        error = MissingFileError(f"{path}: {reason}", path=path, reason=reason)
+        return FileReport(path, 0, None, error)
+    try:
+        size = pathlib.Path(path).stat().st_size
+        if not recompressed and size != shard.size:
+            return _differs(path, shard, f"{shard.size} bytes", str(size))
+        told = "auto" if recompressed else shard.compression_type
+        records, record_bytes, checksum = _core.digest_file(path, told)
+        found = (records, record_bytes, f"{checksum:08x}")
+        if found != (shard.records, shard.record_bytes, shard.checksum):
+            return _wrong_records(path, shard, found)
+        if shard.sha256 is not None and not recompressed and sha256_of(path) != shard.sha256:
+            return _differs(path, shard, "another SHA-256")
+    except Error as error:
+        return FileReport(path, error.record or 0, shard.compression_type, error)
+    return FileReport(path, records, told if told != "auto" else shard.compression_type)
+
+
+def _wrong_records(path: str, shard: ShardEntry, found: tuple[int, int, str]) -> FileReport:
+    records, record_bytes, checksum = found
+    if records != shard.records:
+        return _differs(path, shard, f"{shard.records} records", str(records))
+    if record_bytes != shard.record_bytes:
+        return _differs(path, shard, f"records of {shard.record_bytes} bytes", str(record_bytes))
+    return _differs(path, shard, f"records with the checksum {shard.checksum}", checksum)
+
+
+def _differs(path: str, shard: ShardEntry, said: str, found: str | None = None) -> FileReport:
+    reason = f"the manifest says {said}" + (f", the file has {found}" if found else "")
+    error = CorruptRecordError(f"{path}: {reason}", path=path, reason=reason)
+    return FileReport(path, 0, shard.compression_type, error)
+
+
+def _strangers(used: list[str], wanted: list[str]) -> Iterator[FileReport]:
+    """What is wrong with which files are used."""
+    listed = {os.path.realpath(path): path for path in wanted}
+    known = [path for path in used if os.path.realpath(path) in listed]
+    for path in used:
+        if os.path.realpath(path) not in listed:
+            yield _misplaced(path, "the manifest does not have this file")
+    seen = {os.path.realpath(path) for path in known}
+    for real, path in listed.items():
+        if real not in seen:
+            yield _misplaced(path, "the manifest has this file, and it is not used")
+    order = [real for real in listed if real in seen]
+    for path, real in zip(known, order, strict=False):
+        if os.path.realpath(path) != real:
+            yield _misplaced(path, f"the manifest has {listed[real]} in its place")
+            return
+    for path in known[len(order) :]:
+        yield _misplaced(path, "the manifest has this file once")
+
+
+def _misplaced(path: str, reason: str) -> FileReport:
+    error = CorruptRecordError(f"{path}: {reason}", path=path, reason=reason)
+    return FileReport(path, 0, None, error)
+
+
+def sha256_of(path: str | os.PathLike[str]) -> str:
+    """Return the SHA-256 of a file's bytes, in hexadecimal digits."""
+    with pathlib.Path(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def manifest_text(shards: Iterable[ShardEntry], schema: Features | None) -> str:
+    """Return the content of a manifest."""
+    entries = [_without_none(asdict(shard)) for shard in shards]
+    totals = {
+        name: sum(entry[name] for entry in entries) for name in ("records", "record_bytes", "size")
+    }
+    data = {"format": FORMAT, "version": VERSION, **totals, "shards": entries}
+    if schema is not None:
+        data["schema"] = features_to_data(schema)
+    data["crc32"] = _own_checksum(data)
+    return json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _without_none(entry: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in entry.items() if value is not None}
+
+
+def _own_checksum(data: dict[str, Any]) -> str:
+    """The CRC-32 of everything else, as JSON without spaces, in the order of the keys."""
+    rest = {name: value for name, value in data.items() if name != "crc32"}
+    text = json.dumps(rest, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return f"{zlib.crc32(text.encode()):08x}"
+
+
+def read_manifest(path: Path) -> Manifest:
+    """Read what ShardedWriter wrote with `manifest`.
+
+    Raises:
+        FileError: It cannot be read.
+        CorruptRecordError: It is no manifest, or was changed.
+        SpecError: It is of a version that this version of tfrecs does not know.
+
+    Example:
+        >>> import tfrecs
+        >>> template = "named-{shard}-of-{num_shards}"
+        >>> age = tfrecs.FixedLenFeature([], "int64")
+        >>> with tfrecs.ShardedWriter(
+        ...     template, max_records=1000, manifest=True, schema={"age": age}
+        ... ) as out:
+        ...     out.write(tfrecs.encode_example({"age": 36}))
+        >>> manifest = tfrecs.read_manifest(out.manifest_path)
+        >>> manifest.paths, manifest.schema
+        (['named-0-of-1'], {'age': FixedLenFeature(shape=[], dtype='int64', default_value=None)})
+    """
+    name = os.fsdecode(path)
+    try:
+        text = pathlib.Path(name).read_text("utf-8")
+    except UnicodeDecodeError:
+        raise _no_manifest(name, "it is no text") from None
+    except OSError as error:
+        raise file_error(error, name) from error
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise _no_manifest(name, f"it is no JSON: {error}") from error
+    if not isinstance(data, dict) or data.get("format") != FORMAT:
+        raise _no_manifest(name, f'its "format" is not {FORMAT!r}')
+    if data.get("version") != VERSION:
+        raise SpecError(f"{name}: a manifest of version {data.get('version')!r}", path=name)
+    if data.get("crc32") != _own_checksum(data):
+        raise _no_manifest(name, "it was changed: its own checksum does not match")
+    try:
+        shards = tuple(map(_entry, data["shards"]))
+        schema = features_from_data(data["schema"]) if "schema" in data else None
+    except (LookupError, TypeError, SpecError) as error:
+        raise _no_manifest(name, str(error)) from error
+    return Manifest(name, shards, schema)
+
+
+def _entry(data: dict[str, Any]) -> ShardEntry:
+    entry = ShardEntry(**data)
+    for name in ("records", "record_bytes", "size"):
+        number = getattr(entry, name)
+        if type(number) is not int or number < 0:
+            raise SpecError(f"{name} is no number: {number!r}")
+    texts = (entry.name, entry.compression_type, entry.checksum, entry.sha256 or "")
+    if not all(isinstance(text, str) for text in texts):
+        raise SpecError(f"these are no texts: {texts!r}")
+    if not entry.name or "\0" in entry.name or pathlib.PurePosixPath(entry.name).is_absolute():
+        raise SpecError(f"this is no name of a file in its folder: {entry.name!r}")
+    return entry
+
+
+def _no_manifest(path: str, why: str) -> CorruptRecordError:
+    reason = f"this is not a sound manifest: {why}"
+    return CorruptRecordError(f"{path}: {reason}", path=path, reason=reason)
+
+
+class ManifestFile:
+    """A manifest that is on the disk, and gets its name with publish().
+
+    Raises:
+        FileError: It cannot be written.
+    """
+
+    def __init__(self, path: pathlib.Path, text: str) -> None:
+        """Write it to a temporary sibling."""
+        self._path = path
+        self._temporary = path.with_name(f".{path.name}.tfrecs.{os.getpid()}-0.tmp")
+        try:
+            with self._temporary.open("w", encoding="utf-8") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            self.discard()
+            raise file_error(error, str(path)) from error
+
+    def publish(self) -> None:
+        """Give it its name."""
+        try:
+            self._temporary.replace(self._path)
+            if os.name == "posix":
+                folder = os.open(self._path.parent, os.O_RDONLY)
+                try:
+                    os.fsync(folder)
+                finally:
+                    os.close(folder)
+        except OSError as error:
+            self.discard()
+            raise file_error(error, str(self._path)) from error
+
+    def discard(self) -> None:
+        """Give it up."""
+        with suppress(OSError):
+            self._temporary.unlink()
