@@ -1,6 +1,8 @@
 """Mode "a": what is there stays, a torn record at the end is cut off, other damage is refused."""
 
 import gzip
+import tempfile
+import warnings
 from pathlib import Path
 
 import pytest
@@ -146,13 +148,102 @@ def test_an_announced_length_that_is_no_torn_record(tmp_path: Path, length: int)
         assert path.read_bytes() == frames.plain(OLD + NEW)
 
 
-def test_a_torn_gzip_file_is_refused(tmp_path: Path) -> None:
-    data = frames.compressed("GZIP", PLAIN)
+def members(*parts: list[bytes]) -> bytes:
+    """A gzip file as ours are made: a member for each flush."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "members.gz"
+        with tfrecs.RecordWriter(path) as out:
+            for part in parts:
+                out.write_batch(part)
+                out.flush()
+        return path.read_bytes()
+
+
+CUT = {
+    "one stream": frames.compressed("GZIP", PLAIN),
+    "two streams": frames.compressed("GZIP", PLAIN[:5]) + frames.compressed("GZIP", PLAIN[5:]),
+    "our members": members(OLD[:1], OLD[1:]),
+    "ours, then another's": members(OLD[:1]) + frames.compressed("GZIP", PLAIN[STARTS[1] :]),
+    "stored": frames.compressed("GZIP", PLAIN, level=0),
+}
+
+
+@pytest.mark.parametrize("name", [*CUT, "our members, in place"])
+def test_a_gzip_file_cut_at_every_byte(tmp_path: Path, name: str) -> None:
+    """Whatever an inflater gets out of it stays, and what was whole is not touched."""
+    name, _, in_place = name.partition(", in place")
+    data, atomic = CUT[name], not in_place
+    path = tmp_path / "cut.gz"
+    most = 0
     for cut in range(1, len(data)):
-        path = frames.save(tmp_path / "a", data[:cut])
-        with pytest.raises(tfrecs.TruncatedFileError):
+        frames.save(path, data[:cut])
+        stream = frames.inflated(data[:cut])
+        whole = OLD[: frames.whole_records(OLD, stream)]
+        with warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always")
+            append(path, *NEW, atomic=atomic)
+        assert list(tfrecs.RecordReader(path)) == whole + NEW, cut
+        assert frames.inflated(path.read_bytes()) == frames.plain(whole + NEW), cut
+        assert len(warned) <= 1
+        is_at_an_end = not warned
+        assert not is_at_an_end or stream == frames.plain(whole), cut
+        assert [found.name for found in tmp_path.iterdir()] == ["cut.gz"]
+        most = max(most, len(whole))
+    assert most == len(OLD)
+
+
+def test_whole_members_are_copied_and_not_made_anew(tmp_path: Path) -> None:
+    parts = [[b"%d" % n * 1000] for n in range(10)]
+    data = members(*parts)
+    path = frames.save(tmp_path / "a.gz", data[:-1])
+    with pytest.warns(RuntimeWarning, match="the stream was cut") as warned:
+        append(path, *NEW)
+    size = int(str(warned[0].message).split("last ")[1].split()[0])
+    assert size < len(data) / 5
+    kept = len(data) - 1 - size
+    assert path.read_bytes()[:kept] == data[:kept]
+    assert list(tfrecs.RecordReader(path)) == [part[0] for part in parts] + NEW
+
+
+def test_a_member_that_says_wrong_things_of_itself_loses_nothing(tmp_path: Path) -> None:
+    """How many records begin in a member is protected by no checksum."""
+    first, second = members(OLD[:1]), members(OLD[1:])
+    for count in (0, 2, 7, 2**32 - 1):
+        lying = first[:20] + count.to_bytes(4, "little") + first[24:]
+        path = frames.save(tmp_path / "a.gz", lying + second[:-1])
+        with pytest.warns(RuntimeWarning, match="the stream was cut"):
             append(path, *NEW)
-        assert path.read_bytes() == data[:cut]
+        whole = frames.whole_records(OLD, frames.inflated(lying + second[:-1]))
+        assert list(tfrecs.RecordReader(path)) == OLD[:whole] + NEW
+
+
+def test_a_large_record_across_members_is_kept_or_cut_as_one(tmp_path: Path) -> None:
+    large = bytes(range(256)) * 10_000
+    data = members([b"first"], [large], [b"last"])
+    for cut in (len(data) - 1, len(data) - 40, len(data) // 2):
+        path = frames.save(tmp_path / "a.gz", data[:cut])
+        stream = frames.inflated(data[:cut])
+        records = [b"first", large, b"last"]
+        whole = records[: frames.whole_records(records, stream)]
+        with pytest.warns(RuntimeWarning, match="the stream was cut"):
+            append(path, *NEW)
+        assert list(tfrecs.RecordReader(path)) == whole + NEW
+
+
+def test_permissions_stay_when_a_cut_file_is_mended(tmp_path: Path) -> None:
+    path = frames.save(tmp_path / "a.gz", CUT["one stream"][:-3])
+    path.chmod(0o640)
+    with pytest.warns(RuntimeWarning, match="the stream was cut"):
+        append(path, *NEW)
+    assert path.stat().st_mode & 0o777 == 0o640
+
+
+def test_a_warning_that_is_an_error_leaves_the_file_free(tmp_path: Path) -> None:
+    path = frames.save(tmp_path / "torn", PLAIN[:-1])
+    with pytest.raises(RuntimeWarning):
+        append(path, *NEW)
+    append(path, *NEW)
+    assert list(tfrecs.RecordReader(path)) == OLD[:-1] + NEW
 
 
 @pytest.mark.parametrize(

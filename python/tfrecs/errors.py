@@ -233,6 +233,6 @@ class DeniedFileError(FileError, PermissionError):
 def file_error(error: OSError, path: str) -> FileError:
     """Return the operating system's error as one of ours."""
     kinds = (MissingFileError, DirectoryError, ExistingFileError, DeniedFileError)
-    kind = next((kind for kind in kinds if isinstance(error, kind.__mro__[2])), FileError)
+    kind = next((kind for kind in kinds if isinstance(error, kind.__bases__[1])), FileError)
     reason = error.strerror or str(error)
     return kind(f"{path}: {reason}", path=path, reason=reason, errno=error.errno)

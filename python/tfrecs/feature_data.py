@@ -62,7 +62,8 @@ def _feature_to_data(name: str, feature: Feature) -> dict[str, Any]:
     data: dict[str, Any] = {"kind": kind}
     for field, value in zip(feature._fields, feature, strict=True):
         if field in {"dtype", "row_splits_dtype"}:
-            data[field] = dtype_name(value, name)
+            found = dtype_name(value, name)
+            data[field] = "string" if found == "bytes" else found
         elif field == "partitions":
             data[field] = [{"kind": type(it).__name__, **it._asdict()} for it in value]
         else:

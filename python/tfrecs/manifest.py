@@ -282,15 +282,17 @@ class ManifestFile:
         FileError: It cannot be written.
     """
 
-    def __init__(self, path: pathlib.Path, text: str) -> None:
+    def __init__(self, path: pathlib.Path, text: str, sync: bool) -> None:
         """Write it to a temporary sibling."""
         self._path = path
+        self._sync = sync
         self._temporary = path.with_name(f".{path.name}.tfrecs.{os.getpid()}-0.tmp")
         try:
             with self._temporary.open("w", encoding="utf-8") as file:
                 file.write(text)
                 file.flush()
-                os.fsync(file.fileno())
+                if sync:
+                    os.fsync(file.fileno())
         except OSError as error:
             self.discard()
             raise file_error(error, str(path)) from error
@@ -299,7 +301,7 @@ class ManifestFile:
         """Give it its name."""
         try:
             self._temporary.replace(self._path)
-            if os.name == "posix":
+            if self._sync and os.name == "posix":
                 folder = os.open(self._path.parent, os.O_RDONLY)
                 try:
                     os.fsync(folder)

@@ -57,6 +57,7 @@ class ShardedWriter:
         num_threads: How many threads compress a GZIP shard; None is one for each core where one
             shard is filled after the other, two where up to 64 are filled at a time, and where
             these are more, the caller's own.
+        sync: As for RecordWriter.
         manifest: Whether to write a manifest, which names the files, what is in each, and checksums
             (docs/manifest.md), or where: True is beside the files, `train.manifest.json` for
             `train-{shard:05d}-of-{num_shards:05d}`. It is published last: while it is not there, or
@@ -91,6 +92,7 @@ class ShardedWriter:
         level: int | None = None,
         num_threads: int | None = None,
         *,
+        sync: bool = True,
         manifest: bool | Path = False,
         sha256: bool = False,
         schema: Features | None = None,
@@ -106,6 +108,7 @@ class ShardedWriter:
         self._max_records = max_records
         self._compression_type = compression_type
         self._level = level
+        self._sync = sync
         self._num_threads = num_threads
         if num_threads is None and num_shards is not None and num_shards > 1:
             self._num_threads = 2 if num_shards <= MANY_SHARDS else 1
@@ -208,7 +211,7 @@ class ShardedWriter:
         for writer, path in zip(self._writers, paths, strict=True):
             name = os.path.relpath(self._folder / path, where.parent)
             entries.append(writer.entry(pathlib.Path(name).as_posix(), self._sha256))
-        return ManifestFile(where, manifest_text(entries, self._schema))
+        return ManifestFile(where, manifest_text(entries, self._schema), self._sync)
 
     def _manifest_name(self, manifest: bool | Path) -> str | None:
         if not isinstance(manifest, bool):
@@ -252,6 +255,7 @@ class ShardedWriter:
             self._compression_type,
             self._level,
             num_threads=self._num_threads,
+            sync=self._sync,
         )
         self._writers.append(writer)
 

@@ -129,8 +129,10 @@ class RecordWriter:
     def _tell_what_was_there(self, was_asked_for: bool) -> None:
         """Warn about a file that somebody has left cut, or without its name."""
         _, torn, is_resumed = self._core.old
+        if is_resumed and was_asked_for:
+            return
         texts = []
-        if is_resumed and not was_asked_for:
+        if is_resumed:
             texts.append("goes on with what a writer has left that was killed")
         if torn and self.compression_type:
             texts.append(f"the stream was cut: wrote the records of its last {torn} bytes anew")

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use super::behind::{Behind, Piece, Tail};
 use super::disk::Disk;
 use super::lock::{self, Lock};
-use super::sibling::{self, Sibling};
+use super::sibling::{self, Sibling, final_name};
 use crate::error::{Error, Result};
 
 pub use super::sibling::{Found, find};
@@ -136,6 +136,7 @@ impl Destination {
     /// Of the operating system, with the path.
     pub(super) fn in_place(disk: &Disk, path: &Path, exclusive: bool) -> Result<Self> {
         let located = |error: io::Error| Error::from(error).with_path(path);
+        is_free_to_replace(path)?; // before there is an empty file
         let file = if exclusive {
             disk.create(path).map_err(located)?
         } else {
@@ -468,29 +469,18 @@ impl Drop for Destination {
 
 /// Locks the file called `path`, and looks whether it is about to be replaced.
 fn lock_target(file: &File, path: &Path) -> Result<()> {
-    let working = final_name(path).and_then(|target| sibling::working_name(&target));
     match lock::take(file) {
         Lock::Busy => Err(lock::busy(path, path)),
         Lock::Unknown => Ok(()),
-        Lock::Held => match working {
-            Ok(working) if lock::is_taken(&working) => Err(lock::busy(&working, path)),
-            _ => Ok(()),
-        },
+        Lock::Held => is_free_to_replace(path),
     }
 }
 
-/// Where a file called `path` really goes, wherever the process is then: a link is not replaced,
-/// but what it leads to, even if that does not exist yet.
-pub(super) fn final_name(path: &Path) -> io::Result<PathBuf> {
-    let mut name = std::path::absolute(path)?;
-    for _ in 0..MAX_LINKS {
-        match name.read_link() {
-            Ok(next) => name = name.parent().unwrap_or(Path::new("/")).join(next),
-            Err(_) => return Ok(name),
-        }
+/// That no writer is about to replace the file called `path`.
+fn is_free_to_replace(path: &Path) -> Result<()> {
+    let working = final_name(path).and_then(|target| sibling::working_name(&target));
+    match working {
+        Ok(working) if lock::is_taken(&working) => Err(lock::busy(&working, path)),
+        _ => Ok(()),
     }
-    name.canonicalize() // says that there are too many
 }
-
-/// How many links may lead to each other.
-const MAX_LINKS: usize = 40;

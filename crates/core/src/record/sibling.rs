@@ -35,6 +35,22 @@ pub struct Sibling {
     pub path: PathBuf,
 }
 
+/// Where a file called `path` really goes, wherever the process is then: a link is not replaced,
+/// but what it leads to, even if that does not exist yet.
+pub fn final_name(path: &Path) -> io::Result<PathBuf> {
+    let mut name = std::path::absolute(path)?;
+    for _ in 0..MAX_LINKS {
+        match name.read_link() {
+            Ok(next) => name = name.parent().unwrap_or(Path::new("/")).join(next),
+            Err(_) => return Ok(name),
+        }
+    }
+    name.canonicalize() // says that there are too many
+}
+
+/// How many links may lead to each other.
+const MAX_LINKS: usize = 40;
+
 /// Where `target` is while it is being written.
 pub fn working_name(target: &Path) -> io::Result<PathBuf> {
     Ok(target.with_file_name(name_of(target, None)?))
