@@ -230,6 +230,26 @@ def test_a_large_record_across_members_is_kept_or_cut_as_one(tmp_path: Path) -> 
         assert list(tfrecs.RecordReader(path)) == whole + NEW
 
 
+@pytest.mark.parametrize("data", [frames.compressed("GZIP", b""), CUT["one stream"][:12]])
+def test_a_gzip_file_without_records_is_begun_anew(tmp_path: Path, data: bytes) -> None:
+    """TensorFlow takes an empty member for the end of the file."""
+    path = frames.save(tmp_path / "a", data)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        append(path, *NEW)
+    assert not path.read_bytes().startswith(data[:12])
+    assert gzip.decompress(path.read_bytes()) == frames.plain(NEW)
+
+
+def test_a_first_byte_is_too_little_to_be_known_by(tmp_path: Path) -> None:
+    data = frames.plain([bytes(31)])
+    assert data[0] == 31  # as gzip's first
+    path = frames.save(tmp_path / "a", data[:1])
+    with pytest.warns(RuntimeWarning, match="cut off 1 bytes"):
+        append(path, *NEW)
+    assert path.read_bytes() == frames.plain(NEW)
+
+
 def test_permissions_stay_when_a_cut_file_is_mended(tmp_path: Path) -> None:
     path = frames.save(tmp_path / "a.gz", CUT["one stream"][:-3])
     path.chmod(0o640)

@@ -138,6 +138,64 @@ def test_sharded_on_a_full_disk(tmp_path: Path, limit: int) -> None:
     assert published == (["0", "1", "2"] if limit >= largest else [])
 
 
+@pytest.mark.parametrize("limit", range(200, 1000, 67))
+def test_a_set_and_its_manifest_on_a_full_disk(tmp_path: Path, limit: int) -> None:
+    """The manifest is the largest file here; that it fails is known before any file appears."""
+    script = """
+        import resource, sys, tfrecs
+        resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]),) * 2)
+        try:
+            with tfrecs.ShardedWriter(sys.argv[1], num_shards=3, manifest=True) as out:
+                out.write_batch([b"x" * n for n in range(9)])
+        except tfrecs.FileError as error:
+            print(error.errno)
+    """
+    result = run(script, tmp_path / "{shard}", limit)
+    assert result.returncode == 0, result.stderr
+    published = sorted(path.name for path in tmp_path.iterdir())
+    if result.stdout:
+        assert (result.stdout.strip(), published) == (str(errno.EFBIG), [])
+    else:
+        assert published == ["0", "1", "2", "manifest.json"]
+        assert limit >= (tmp_path / "manifest.json").stat().st_size
+
+
+@pytest.mark.parametrize("limit", [150, 150_000])
+@pytest.mark.parametrize("call", ["flush", "sync"])
+@pytest.mark.parametrize("codec", frames.CODECS)
+def test_flush_and_sync_tell_that_the_disk_is_full(
+    tmp_path: Path, codec: str, call: str, limit: int
+) -> None:
+    script = """
+        import os, resource, sys, tfrecs
+        path, codec, call, limit = sys.argv[1:]
+        out = tfrecs.RecordWriter(path, codec)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (int(limit),) * 2)
+        done = 0
+        try:
+            while True:
+                out.write(os.urandom(int(limit) // 7))
+                getattr(out, call)()
+                done = out.num_records
+        except tfrecs.FileError as error:
+            assert call in ("flush", "sync"), error
+        found = []
+        try:
+            for record in tfrecs.RecordReader(out.temporary_path):
+                found.append(record)
+        except tfrecs.Error:
+            pass
+        assert done >= 2 and len(found) >= done, (done, len(found))
+        try:
+            out.close()
+        except tfrecs.FileError as error:
+            print(error.errno)
+    """
+    result = run(script, tmp_path / "a", codec, call, limit)
+    assert (result.stdout.strip(), result.stderr) == (str(errno.EFBIG), "")
+    assert not list(tmp_path.iterdir())
+
+
 # ---------------------------------------------------------------- links, permissions, places
 
 

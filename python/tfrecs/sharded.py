@@ -4,7 +4,7 @@ import os
 import pathlib
 from collections.abc import Iterable
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from tfrecs.errors import SpecError, StateError
 from tfrecs.feature_data import features_to_data
@@ -19,9 +19,12 @@ MANY_SHARDS = 64
 
 
 class _Shard(RecordWriter):
-    """A file of a set, of whose records a digest is kept."""
+    """A file of a set, of whose records a digest may be kept."""
 
-    _keeps_digest = True
+    def __init__(self, path: Path, keeps_digest: bool, **options: Any) -> None:
+        """Open the file."""
+        self._keeps_digest = keeps_digest
+        super().__init__(path, **options)
 
     def entry(self, name: str, with_sha256: bool) -> ShardEntry:
         """What a manifest says of the file, which is finished."""
@@ -252,8 +255,9 @@ class ShardedWriter:
         path = self._path(shard, self._num_shards or 0)
         writer = _Shard(
             self._folder / path,
-            self._compression_type,
-            self._level,
+            self.manifest_path is not None,
+            compression_type=self._compression_type,
+            level=self._level,
             num_threads=self._num_threads,
             sync=self._sync,
         )

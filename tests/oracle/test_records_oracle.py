@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import tempfile
+import warnings
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
@@ -219,6 +220,47 @@ def test_append_to_tensorflows_file(tmp_path: Path, codec: str) -> None:
     tf_write(path, [b"one", b"two"], compression_type=codec)
     our_write(path, [b"three"], compression_type=codec, mode="a")
     assert tf_read(path, codec) == our_read(path) == [b"one", b"two", b"three"]
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_members_after_flush_sync_and_append(tmp_path: Path, threads: int) -> None:
+    """A gzip file of many members, by several writers: TensorFlow reads it all at every moment."""
+    path = tmp_path / "growing.gz"
+    records: list[bytes] = []
+    for part in range(3):
+        with tfrecs.RecordWriter(path, mode="a", atomic=False, num_threads=threads) as out:
+            for end in (out.flush, out.sync, out.flush):
+                more = mixed_records(700 * (part + 1))
+                out.write_batch(more)
+                records += more
+                end()
+                assert tf_read(path, "GZIP") == records
+        assert tf_read(path, "GZIP") == our_read(path) == records
+
+
+def test_append_to_a_file_without_records(tmp_path: Path) -> None:
+    for write in (tf_write, our_write):
+        write(tmp_path / "a", [], compression_type="GZIP")
+        our_write(tmp_path / "a", [b"one"], compression_type="GZIP", mode="a")
+        assert tf_read(tmp_path / "a", "GZIP") == our_read(tmp_path / "a") == [b"one"]
+
+
+@pytest.mark.parametrize("codec", ["", "GZIP"])
+def test_append_to_tensorflows_file_that_was_cut(tmp_path: Path, codec: str) -> None:
+    """TensorFlow reads the result, whatever it made of the file before."""
+    records = [b"one", b"", os.urandom(50), b"four"]
+    tf_write(tmp_path / "whole", records, compression_type=codec)
+    data = (tmp_path / "whole").read_bytes()
+    path = tmp_path / "cut"
+    found: list[bytes] = []
+    for cut in range(1, len(data)):
+        path.write_bytes(data[:cut])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)
+            our_write(path, [b"new"], compression_type=codec, mode="a")
+        found = tf_read(path, codec)
+        assert found == our_read(path) == [*records[: len(found) - 1], b"new"]
+    assert len(found) >= len(records)
 
 
 # ---------------------------------------------------------------- damage

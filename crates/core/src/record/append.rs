@@ -22,6 +22,16 @@ pub struct Tail {
 }
 
 impl Tail {
+    /// What can be kept as it is: how many bytes, and how many of a torn record follow them. Without
+    /// records it is nothing, because TensorFlow takes a gzip member without content for the end of the file.
+    pub fn whole(&self) -> (u64, u64) {
+        match (self.records, self.is_cut) {
+            (0, true) => (0, self.length),
+            (0, false) => (0, self.torn),
+            _ => (self.length, self.torn),
+        }
+    }
+
     /// Reads all of `path`, checksums included: nothing is added behind damage.
     pub fn of(path: &Path) -> Result<Self> {
         let mut reader = RecordReader::open(path, ReadOptions::default())?;
@@ -50,6 +60,9 @@ impl Tail {
             }
         }
         tail.records = reader.record();
+        if tail.is_cut && size < KNOWN_BY {
+            (tail.length, tail.torn, tail.is_cut) = (0, size, false);
+        }
         Ok(tail)
     }
 
@@ -77,6 +90,9 @@ impl Tail {
         Ok(found)
     }
 }
+
+/// How many bytes a file has that is certainly compressed.
+const KNOWN_BY: u64 = 3;
 
 /// Whether an interrupted writer may have left the file like this.
 fn is_torn(error: &Error) -> bool {

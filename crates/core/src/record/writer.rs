@@ -115,13 +115,12 @@ impl RecordWriter {
         let file = destination.path().to_owned();
         let tail = Tail::of(&file)?;
         let compression = tail.agree(&file, options.compression)?;
-        if tail.is_cut {
+        if tail.is_cut && tail.records > 0 {
             let whole = mend(disk, &file, &tail, options)?;
             destination = Self::reopened(destination, disk, path, options)?;
             return Self::behind(destination, path, compression, options, &tail, whole);
         }
-        let whole = (tail.length, tail.torn);
-        Self::behind(destination, path, compression, options, &tail, whole)
+        Self::behind(destination, path, compression, options, &tail, tail.whole())
     }
 
     fn destination(disk: &Disk, path: &Path, options: &WriteOptions) -> Result<Destination> {
