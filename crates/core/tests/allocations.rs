@@ -44,7 +44,7 @@ fn compressed(codec: Compression, data: Vec<u8>) -> Vec<u8> {
     }
     let mut out = Vec::new();
     let mut deflater = Deflater::new(codec, &DeflateOptions::default()).unwrap();
-    deflater.compress(&data, &mut out, Flush::Finish);
+    deflater.compress(&data, &mut out, Flush::Finish).unwrap();
     out
 }
 

@@ -28,7 +28,7 @@ fn file_of(codec: Compression, records: &[Vec<u8>]) -> Vec<u8> {
     }
     let mut out = Vec::new();
     let mut deflater = Deflater::new(codec, &DeflateOptions::default()).unwrap();
-    deflater.compress(&stream, &mut out, Flush::Finish);
+    deflater.compress(&stream, &mut out, Flush::Finish).unwrap();
     out
 }
 

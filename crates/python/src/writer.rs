@@ -39,6 +39,7 @@ impl PyWriter {
     #[new]
     #[allow(
         clippy::too_many_arguments,
+        clippy::fn_params_excessive_bools,
         reason = "Python's keywords, which have names there"
     )]
     fn new(

@@ -13,6 +13,7 @@ use libz_sys as z;
 
 use super::compression::Compression;
 use crate::error::{Error, Result};
+use crate::interrupt::Pulse;
 
 /// zlib's parameters. The names and defaults are those of TensorFlow's `TFRecordOptions`.
 #[derive(Clone, Copy, Debug)]
@@ -61,6 +62,8 @@ pub enum Flush {
 pub struct Deflater {
     // Boxed because zlib's state points back at the stream and checks that it has not moved.
     stream: Box<z::z_stream>,
+    piece: usize,
+    pulse: Pulse,
 }
 
 // SAFETY: a z_stream is used by one thread at a time (`&mut self`) and zlib keeps no thread-local
@@ -75,8 +78,13 @@ unsafe impl Send for Deflater {}
 )]
 const STREAM_SIZE: i32 = size_of::<z::z_stream>() as i32;
 
-/// zlib takes lengths as C's unsigned int; longer input goes in in pieces.
-const MAX_PIECE: usize = 1 << 30;
+/// How much is compressed between two looks at the signals; what comes out is the same with any number, but
+/// where nothing is compressed: there it is how long a block may be.
+const PIECE: usize = 32 << 10;
+const STORED_PIECE: usize = 16 << 20;
+
+/// zlib takes lengths as C's unsigned int.
+const MOST: usize = 1 << 30;
 
 impl Deflater {
     /// Begins a stream.
@@ -106,7 +114,12 @@ impl Deflater {
             )
         };
         if code == z::Z_OK {
-            return Ok(Self { stream });
+            let is_stored = options.level == 0;
+            return Ok(Self {
+                stream,
+                piece: if is_stored { STORED_PIECE } else { PIECE },
+                pulse: Pulse::start(),
+            });
         }
         Err(Error::spec(format!(
             "zlib refuses these options: compression_level {}, window_bits {window_bits}, \
@@ -116,9 +129,13 @@ impl Deflater {
     }
 
     /// Compresses `input` onto the end of `output`.
-    pub fn compress(&mut self, input: &[u8], output: &mut Vec<u8>, flush: Flush) {
-        let mut pieces = input.chunks(MAX_PIECE).peekable();
+    ///
+    /// # Errors
+    /// [`std::io::ErrorKind::Interrupted`]; then some of the input is missing in the stream.
+    pub fn compress(&mut self, input: &[u8], output: &mut Vec<u8>, flush: Flush) -> Result<()> {
+        let mut pieces = input.chunks(self.piece).peekable();
         loop {
+            self.pulse.check()?;
             let piece = pieces.next().unwrap_or_default();
             let last = pieces.peek().is_none();
             let mode = match flush {
@@ -129,22 +146,19 @@ impl Deflater {
             };
             self.compress_piece(piece, output, mode);
             if last {
-                return;
+                return Ok(());
             }
         }
     }
 
-    #[allow(
-        clippy::cast_possible_truncation,
-        reason = "pieces are at most MAX_PIECE long"
-    )]
+    #[allow(clippy::cast_possible_truncation, reason = "pieces are shorter")]
     fn compress_piece(&mut self, piece: &[u8], output: &mut Vec<u8>, mode: i32) {
         self.stream.next_in = piece.as_ptr().cast_mut();
         self.stream.avail_in = piece.len() as u32;
         loop {
             output.reserve((piece.len() / 4).clamp(1 << 10, 1 << 20));
             let room = output.spare_capacity_mut();
-            let offered = room.len().min(MAX_PIECE);
+            let offered = room.len().min(MOST);
             self.stream.next_out = room.as_mut_ptr().cast();
             self.stream.avail_out = offered as u32;
             // SAFETY: the stream was initialised by deflateInit2_; next_in and next_out point at

@@ -168,7 +168,8 @@ pub(super) mod tests {
             let deflater = Deflater::new(Compression::Gzip, &DeflateOptions::default());
             deflater
                 .unwrap()
-                .compress(content, &mut member, Flush::Finish);
+                .compress(content, &mut member, Flush::Finish)
+                .unwrap();
             return member;
         }
         member::pack(&mut Packer::new(1).unwrap(), content, 1, &mut member);

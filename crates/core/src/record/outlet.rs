@@ -214,13 +214,13 @@ impl Stream {
             return Ok(());
         }
         // Too long to be worth a copy.
-        self.deflater.compress(bytes, &mut self.ready, self.mode);
+        self.deflater.compress(bytes, &mut self.ready, self.mode)?;
         self.write_ready(file)
     }
 
     fn drain(&mut self, flush: Flush, file: &mut Destination) -> Result<()> {
         self.deflater
-            .compress(&self.pending, &mut self.ready, flush);
+            .compress(&self.pending, &mut self.ready, flush)?;
         self.pending.clear();
         self.write_ready(file)
     }

@@ -157,8 +157,8 @@ impl Model {
                 rename_in(&mut seen, &before, event);
             }
             for files in self.possible_files() {
-                let named = |(name, file): (&String, &u64)| (name.clone(), files[file].clone());
-                states.push(names.iter().map(named).collect());
+                let content = |(name, file): (&String, &u64)| (name.clone(), files[file].clone());
+                states.push(names.iter().map(content).collect());
             }
         }
         states
@@ -302,7 +302,9 @@ fn the_model_finds_a_rename_that_comes_too_early() {
         Event::Write(1, 0, b"content".to_vec()),
         renamed("file".to_owned()),
     ];
-    events.iter().for_each(|event| model.take(event));
+    for event in &events {
+        model.take(event);
+    }
     let found = model.states();
     let of = |state: &BTreeMap<String, Vec<u8>>| state.get("file").cloned();
     assert!(found.iter().any(|state| of(state).is_none()));
