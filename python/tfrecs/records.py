@@ -8,6 +8,7 @@ from typing import Self
 
 from tfrecs import _core
 from tfrecs.errors import Error, SpecError
+from tfrecs.limits import checked_threads
 from tfrecs.paths import Path, Paths, expand_paths
 
 Records = _core.Records

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use super::checkpoints::{Checkpoints, Seeker};
 use super::compression::Compression;
+use super::disk::Disk;
 use super::extent::fill;
 use super::frame::{FOOTER, HEADER};
 use super::index::{self, Builder, Fingerprint, Index, Summary};
@@ -148,7 +149,7 @@ impl IndexedFile {
         } else {
             self.to_bytes()?
         };
-        let mut out = Destination::temporary(place, false)?;
+        let mut out = Destination::temporary(&Disk::default(), place, false, false)?;
         // It can be made again.
         out.sync(false);
         out.write_all(&content)?;

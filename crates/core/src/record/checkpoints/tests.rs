@@ -120,9 +120,11 @@ fn stream_of(options: &DeflateOptions, codec: Compression, pieces: &[Vec<u8>]) -
     };
     let (mut stream, mut deflater) = (Vec::new(), Deflater::new(codec, &options).unwrap());
     for piece in pieces {
-        deflater.compress(piece, &mut stream, Flush::Mode(options.flush_mode));
+        deflater
+            .compress(piece, &mut stream, Flush::Mode(options.flush_mode))
+            .unwrap();
     }
-    deflater.compress(&[], &mut stream, Flush::Finish);
+    deflater.compress(&[], &mut stream, Flush::Finish).unwrap();
     stream
 }
 
