@@ -69,6 +69,8 @@ pub enum ErrorKind {
     BadStream(&'static str, String),
     /// Bytes follow the end of a compressed stream that must not be there.
     TrailingData(&'static str, &'static str),
+    /// More is lost of a damaged file than the caller allows: bytes, regions, and what is wrong with the last.
+    LostTooMuch(u64, u64, Box<ErrorKind>),
     /// The file is of another format: what it looks like.
     NotTfRecord(&'static str),
     /// A message is not valid protobuf.
@@ -90,6 +92,7 @@ impl ErrorKind {
         match self {
             Self::LengthChecksum
             | Self::DataChecksum
+            | Self::LostTooMuch(..)
             | Self::BadStream(..)
             | Self::TrailingData(..) => Category::Corrupt,
             Self::TruncatedHeader(_)
@@ -143,6 +146,10 @@ impl fmt::Display for ErrorKind {
             Self::TrailingData(codec, what) => {
                 write!(f, "{what} after the end of the {codec} stream")
             }
+            Self::LostTooMuch(bytes, regions, last) => write!(
+                f,
+                "more is lost than is allowed: {bytes} bytes in {regions} places, here {last}"
+            ),
             Self::NotTfRecord(what) => write!(f, "not a TFRecord file: it looks like {what}"),
             Self::Wire(error) => write!(f, "broken protobuf message: {error}"),
             Self::Content(text) | Self::Spec(text) | Self::State(text) | Self::Io(_, _, text) => {

@@ -5,6 +5,7 @@
 
 #[cfg(target_arch = "x86_64")]
 mod folding;
+pub(super) mod prefix;
 
 const MASK_DELTA: u32 = 0xa282_ead8;
 

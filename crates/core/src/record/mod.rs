@@ -35,6 +35,7 @@ pub mod records;
 pub mod segments;
 pub mod sequence;
 mod sibling;
+pub mod salvage;
 pub mod sniff;
 mod streams;
 pub mod walk;

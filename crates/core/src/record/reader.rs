@@ -143,6 +143,21 @@ impl RecordReader {
         Self::begin(input, options, false)
     }
 
+    /// Reads on from record number `record`, which begins at `offset` of an uncompressed file, whatever the
+    /// file begins with.
+    ///
+    /// # Errors
+    /// Of the operating system.
+    pub fn behind_damage(file: &File, path: &Path, offset: u64, record: u64) -> Result<Self> {
+        let located = |error: std::io::Error| Error::from(error).with_path(path);
+        let nothing = Box::new(std::io::empty());
+        let mut reader = Self::begin(nothing, ReadOptions::default(), false)?;
+        reader.path = Some(Arc::from(path));
+        reader.file = Some(file.try_clone().map_err(located)?);
+        reader.seek(offset, record)?;
+        Ok(reader)
+    }
+
     fn begin(input: Box<dyn Read + Send>, options: ReadOptions, parallel: bool) -> Result<Self> {
         Ok(Self {
             source: compression::open(input, options.compression, parallel)?,

@@ -1,0 +1,508 @@
+//! Reading a damaged file: every record that is not damaged, and where the others were.
+//!
+//! The format has no marks to find records by, only a checksum of each length and one of each record's data.
+//! Undamaged stretches are read as ever ([`RecordReader`](super::RecordReader)). At damage:
+//!
+//! 1. A sound header, or one that is wrong in one byte, says where its record ends. If another header stands
+//!    there, or the file ends, that record alone is lost; or not even that one, if its data proves it.
+//! 2. Else all places are looked at for sound records, which make *chains*: each begins where the one before
+//!    it ends. If all from the damage up to a header is one record but for its header, its data proves it.
+//! 3. Chains may also be the content of a record that is destroyed. Such a one ends before the rest of that
+//!    record: at no header, or too near to the next record. One of the file goes on to damage or to the end of
+//!    the file; a record that some bytes were inserted in is recognised by its checksum without them. So the
+//!    chains are judged from the last one on.
+//! 4. What could be either is taken for content, unless it is longer than twice the largest record, or
+//!    the records of this file hold no records. Nothing tells more: a few records between two places where bytes
+//!    were lost look the same either way.
+//!
+//! A damaged compressed file is first inflated into a temporary file, as far as that is possible
+//! (`salvage/unpacked.rs`). The checksum of any piece of a file comes from those up to its ends
+//! (`crc/prefix.rs`), so that a hundred thousand forged headers cost little.
+
+mod frames;
+mod islands;
+mod judge;
+mod nesting;
+mod plan;
+mod unpacked;
+mod view;
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+
+use self::frames::{AROUND, Frame, frame};
+use self::judge::Sizes;
+use self::nesting::Nesting;
+use self::plan::{Known, Step, plan};
+use self::view::View;
+use super::compression::Compression;
+use super::frame::{FOOTER, HEADER};
+use super::reader::{ReadOptions, RecordReader};
+use super::records::{Origin, Records, Span};
+use crate::error::{Category, Error, ErrorKind, Result};
+use crate::interrupt::Pulse;
+
+/// What to forgive.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SalvageMode {
+    /// Nothing: the first damage is an error.
+    Strict,
+    /// A record that the end of the file cuts off, and nothing else.
+    TolerateTail,
+    /// Everything, within the limits.
+    #[default]
+    SkipCorrupt,
+}
+
+/// How to salvage.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SalvageOptions {
+    /// What to forgive.
+    pub mode: SalvageMode,
+    /// The compression; `None` decides from the file's first bytes.
+    pub compression: Option<Compression>,
+    /// More lost bytes than these are an error.
+    pub max_lost_bytes: Option<u64>,
+    /// More lost records than these are an error. How many a region held is not known; it counts as one.
+    pub max_lost_records: Option<u64>,
+}
+
+/// Bytes that hold no record any more: offsets in the file, or, where it is compressed, in what comes out of
+/// it. Where nothing is missing but a compressed stream is not sound, a region is empty.
+#[derive(Clone, Debug)]
+pub struct SkippedRegion {
+    /// The first byte.
+    pub begin: u64,
+    /// The byte behind the last one.
+    pub end: u64,
+    /// What is wrong there.
+    pub reason: Error,
+}
+
+/// A piece of a file.
+#[derive(Clone, Debug)]
+pub enum Piece {
+    /// Sound records.
+    Records(Records),
+    /// A region without any.
+    Skipped(SkippedRegion),
+}
+
+/// Reads what can be read of one file, in order.
+///
+/// ```
+/// use tfrecs_core::record::salvage::{Piece, Salvage, SalvageOptions};
+/// use tfrecs_core::record::frame;
+///
+/// let mut file = Vec::new();
+/// for record in [b"one", b"two", b"six"] {
+///     file.extend(frame::header(3));
+///     file.extend(record);
+///     file.extend(frame::footer(record));
+/// }
+/// file[19 + 12] = b'?';
+/// let path = std::env::temp_dir().join(format!("salvage-{}.tfrecord", std::process::id()));
+/// std::fs::write(&path, &file).unwrap();
+///
+/// let mut salvage = Salvage::open(&path, SalvageOptions::default()).unwrap();
+/// let mut found = Vec::new();
+/// while let Some(piece) = salvage.next_piece(100).unwrap() {
+///     match piece {
+///         Piece::Records(records) => found.extend(records.iter().map(<[u8]>::to_vec)),
+///         Piece::Skipped(region) => assert_eq!(region.begin..region.end, 19..38),
+///     }
+/// }
+/// assert_eq!(found, [b"one", b"six"]);
+/// # std::fs::remove_file(&path).unwrap();
+/// ```
+pub struct Salvage {
+    options: SalvageOptions,
+    path: Arc<Path>,
+    /// The bytes that the frames stand in, and their number: the file, or what came out of it.
+    file: File,
+    reader: RecordReader,
+    state: State,
+    view: Option<View>,
+    steps: VecDeque<Step>,
+    joins: VecDeque<(u64, ErrorKind)>,
+    known: Known,
+    compression: Compression,
+    lost: Lost,
+}
+
+/// What has been lost so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Lost {
+    /// How many bytes.
+    pub bytes: u64,
+    /// How many regions.
+    pub regions: u64,
+}
+
+enum State {
+    /// Sound records come from the reader, up to here or as far as they go.
+    Reading(Option<u64>),
+    /// At damage.
+    Damaged(u64, Error),
+    /// Following the steps, from here on.
+    Stepping(u64),
+    Ended,
+    Failed(Error),
+}
+
+impl Salvage {
+    /// Opens `path`, a file that can be read anywhere.
+    ///
+    /// # Errors
+    /// Of the operating system; [`ErrorKind::Spec`] for a pipe and the like.
+    pub fn open(path: &Path, options: SalvageOptions) -> Result<Self> {
+        let located = |error: Error| error.with_path(path);
+        let file = File::open(path).map_err(|error| located(error.into()))?;
+        let metadata = file.metadata().map_err(|error| located(error.into()))?;
+        if !metadata.is_file() && !metadata.is_dir() {
+            return Err(located(Error::spec(
+                "only a regular file can be salvaged, because damage has to be looked at from both sides: \
+                 save what comes out of the pipe first",
+            )));
+        }
+        let read = ReadOptions {
+            compression: options.compression,
+            verify: true,
+        };
+        let twin = file.try_clone().map_err(|error| located(error.into()))?;
+        let (reader, state) = match RecordReader::from_file(twin, path, read) {
+            Ok(reader) => (reader, State::Reading(None)),
+            Err(error) if is_damage(&error) && options.mode == SalvageMode::SkipCorrupt => {
+                let reader = RecordReader::behind_damage(&file, path, 0, 0)?;
+                (reader, State::Damaged(0, error))
+            }
+            Err(error) => return Err(error),
+        };
+        let compression = match &state {
+            State::Damaged(..) => options.compression.unwrap_or_default(),
+            _ => reader.compression(),
+        };
+        Ok(Self {
+            options,
+            path: Arc::from(path),
+            file,
+            reader,
+            state,
+            view: None,
+            steps: VecDeque::new(),
+            joins: VecDeque::new(),
+            known: Known::default(),
+            compression,
+            lost: Lost::default(),
+        })
+    }
+
+    /// How the file turned out to be compressed.
+    #[must_use]
+    pub fn compression(&self) -> Compression {
+        self.compression
+    }
+
+    /// What has been lost so far.
+    #[must_use]
+    pub fn lost(&self) -> Lost {
+        self.lost
+    }
+
+    /// How many records have come so far.
+    #[must_use]
+    pub fn records(&self) -> u64 {
+        self.reader.record()
+    }
+
+    /// The next records, at most `n`, or the next region without any; `None` at the end.
+    ///
+    /// # Errors
+    /// What is not forgiven; more lost than allowed; of the operating system. An error is final, except an
+    /// interruption.
+    pub fn next_piece(&mut self, n: usize) -> Result<Option<Piece>> {
+        loop {
+            let next = match &self.state {
+                State::Ended => return Ok(self.unsound_join(u64::MAX)),
+                State::Failed(error) => return Err(error.clone()),
+                State::Reading(_) => self.read(n),
+                State::Damaged(at, error) => {
+                    let (at, error) = (*at, error.clone());
+                    self.look(at, error).map(|()| None)
+                }
+                State::Stepping(at) => {
+                    let at = *at;
+                    self.step(at, n)
+                }
+            };
+            match next {
+                Ok(Some(piece)) => return Ok(Some(piece)),
+                Ok(None) => {}
+                Err(error) => {
+                    if !error.is_interrupt() {
+                        self.state = State::Failed(error.clone());
+                    }
+                    return Err(error);
+                }
+            }
+        }
+    }
+
+    fn read(&mut self, n: usize) -> Result<Option<Piece>> {
+        let begin = self.reader.offset();
+        let mut batch = self.reader.begin_batch(n);
+        let mut pulse = Pulse::start();
+        loop {
+            let more = self.reader.extend_batch(&mut batch);
+            let more = more.and_then(|more| pulse.check().map(|()| more).map_err(Error::from));
+            match more {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(error) if error.is_interrupt() => {
+                    self.reader.cancel_batch(&batch);
+                    return Err(error);
+                }
+                Err(error) => {
+                    let _ = self.reader.finish_batch(batch);
+                    return self.damage(error).map(|()| None);
+                }
+            }
+        }
+        let records = self.reader.finish_batch(batch);
+        if records.is_empty() {
+            self.state = State::Ended;
+            return Ok(None);
+        }
+        self.known.saw(&records, begin, self.reader.offset());
+        Ok(Some(Piece::Records(records)))
+    }
+
+    /// The reader has come to something that it cannot read.
+    fn damage(&mut self, error: Error) -> Result<()> {
+        let at = self.reader.offset();
+        if let State::Reading(Some(end)) = self.state {
+            return self.stop_at(at, end, error);
+        }
+        if !is_damage(&error) {
+            return Err(error);
+        }
+        match self.options.mode {
+            SalvageMode::Strict => return Err(error),
+            SalvageMode::TolerateTail if !is_tail(&error) => return Err(error),
+            _ => {}
+        }
+        self.state = State::Damaged(at, error);
+        Ok(())
+    }
+
+    /// The end of a chain that leads up to `end`, or a record in it that only its data proves.
+    fn stop_at(&mut self, at: u64, end: u64, error: Error) -> Result<()> {
+        if at < end {
+            let stands = self.view.as_mut().map(|view| frame(view, at));
+            let Some(Frame::Mended(next)) = stands.transpose()? else {
+                return Err(error); // it has changed since
+            };
+            self.steps.push_front(Step::Run(next, Some(end)));
+            self.steps.push_front(Step::Mended(at, next));
+        }
+        self.state = State::Stepping(at);
+        Ok(())
+    }
+
+    /// Looks for a way on from damage.
+    fn look(&mut self, at: u64, error: Error) -> Result<()> {
+        if self.compression != Compression::None && self.view.is_none() {
+            self.unpack(at)?;
+        }
+        let mut view = match self.view.take() {
+            Some(view) => view,
+            None => View::new(self.file.try_clone()?, self.file.metadata()?.len(), at),
+        };
+        let steps = if self.options.mode == SalvageMode::TolerateTail {
+            let kind = error.kind().clone();
+            Ok(vec![Step::Skip(at, view.size(), kind)])
+        } else {
+            plan(&mut view, at, &mut self.known)
+        };
+        let size = view.size();
+        self.view = Some(view);
+        self.steps = steps?.into();
+        // A file of something else is not one that has lost all its records.
+        if error.category() == Category::NotTfRecord
+            && matches!(self.steps.front(), Some(Step::Skip(0, end, _)) if *end == size)
+        {
+            return Err(error);
+        }
+        self.state = State::Stepping(at);
+        Ok(())
+    }
+
+    /// Puts what comes out of the file in its place.
+    fn unpack(&mut self, sound: u64) -> Result<()> {
+        let size = self.file.metadata()?.len();
+        let mut packed = View::new(self.file.try_clone()?, size, 0);
+        let unpacked = unpacked::unpack(&mut packed, self.compression, sound)?;
+        self.view = Some(View::new(
+            unpacked.content.try_clone()?,
+            unpacked.size,
+            sound,
+        ));
+        // What comes before the damage is not there.
+        self.known.sound = (sound, sound);
+        self.file = unpacked.content;
+        self.joins = unpacked.joins.into();
+        Ok(())
+    }
+
+    fn step(&mut self, at: u64, n: usize) -> Result<Option<Piece>> {
+        let Some(step) = self.steps.front().cloned() else {
+            let end = self.view.as_ref().is_none_or(|view| at >= view.size());
+            self.state = if end {
+                State::Ended
+            } else {
+                State::Damaged(at, ErrorKind::LengthChecksum.into())
+            };
+            return Ok(None);
+        };
+        let piece = match step {
+            Step::Skip(begin, end, kind) => {
+                let region = self.region(begin, end, kind);
+                self.state = State::Stepping(end);
+                Some(Piece::Skipped(region))
+            }
+            Step::Mended(begin, end) => {
+                let records = self.one(begin, end)?;
+                self.seek(end, self.reader.record() + 1)?;
+                self.state = State::Stepping(end);
+                Some(Piece::Records(records))
+            }
+            Step::Run(begin, end) => {
+                self.seek(begin, self.reader.record())?;
+                self.state = State::Reading(end);
+                None
+            }
+        };
+        self.steps.pop_front();
+        let _ = n;
+        if let Some(Piece::Skipped(region)) = &piece {
+            self.check_limits(region)?;
+        }
+        Ok(piece)
+    }
+
+    fn seek(&mut self, offset: u64, record: u64) -> Result<()> {
+        self.reader = RecordReader::behind_damage(&self.file, &self.path, offset, record)?;
+        Ok(())
+    }
+
+    fn region(&mut self, begin: u64, end: u64, kind: ErrorKind) -> SkippedRegion {
+        let mut kind = kind;
+        // If something is missing in a compressed stream, that is why.
+        while let Some((_, fault)) = self.joins.pop_front_if(|(at, _)| *at <= end) {
+            kind = fault;
+        }
+        self.lost.bytes += end - begin;
+        self.lost.regions += 1;
+        SkippedRegion {
+            begin,
+            end,
+            reason: self.located(kind, begin),
+        }
+    }
+
+    /// A fault of a compressed stream that cost no record.
+    fn unsound_join(&mut self, before: u64) -> Option<Piece> {
+        let (at, kind) = self.joins.pop_front_if(|(at, _)| *at <= before)?;
+        self.lost.regions += 1;
+        Some(Piece::Skipped(SkippedRegion {
+            begin: at,
+            end: at,
+            reason: self.located(kind, at),
+        }))
+    }
+
+    fn located(&self, kind: ErrorKind, offset: u64) -> Error {
+        Error::new(kind)
+            .with_path(&self.path)
+            .at_record(self.reader.record())
+            .at_offset(offset)
+    }
+
+    /// The record whose frame lies there.
+    fn one(&mut self, begin: u64, end: u64) -> Result<Records> {
+        let bytes = match &mut self.view {
+            Some(view) => view.read(begin, end)?,
+            None => Vec::new(),
+        };
+        let span = Span {
+            start: HEADER,
+            len: bytes.len().saturating_sub(HEADER + FOOTER),
+            number: self.reader.record(),
+            file: 0,
+        };
+        let origin = Origin {
+            path: Some(Arc::clone(&self.path)),
+            buffer_offset: Some(begin),
+        };
+        Ok(Records::new(Arc::new(bytes), vec![span], [origin]))
+    }
+
+    fn check_limits(&self, last: &SkippedRegion) -> Result<()> {
+        let SalvageOptions {
+            max_lost_bytes,
+            max_lost_records,
+            ..
+        } = self.options;
+        let Lost { bytes, regions } = self.lost;
+        let too_much = max_lost_bytes.is_some_and(|most| bytes > most)
+            || max_lost_records.is_some_and(|most| regions > most);
+        if !too_much {
+            return Ok(());
+        }
+        let reason = last.reason.kind().clone();
+        let kind = ErrorKind::LostTooMuch(bytes, regions, Box::new(reason));
+        Err(self.located(kind, last.begin))
+    }
+}
+
+impl Default for Known {
+    fn default() -> Self {
+        Self {
+            sizes: Sizes::default(),
+            sound: (0, 0),
+            nesting: Nesting::default(),
+        }
+    }
+}
+
+impl Known {
+    /// Remembers what sound records there were.
+    fn saw(&mut self, records: &Records, begin: u64, end: u64) {
+        let largest = records.iter().map(<[u8]>::len).max().unwrap_or_default();
+        self.sizes.largest = self.sizes.largest.max(largest as u64 + AROUND);
+        self.sizes.records += records.len() as u64;
+        if self.sound.1 != begin || begin == 0 {
+            self.sound.0 = begin;
+        }
+        self.sound.1 = end;
+    }
+}
+
+/// Whether it is the bytes of the file that are wrong.
+fn is_damage(error: &Error) -> bool {
+    matches!(
+        error.category(),
+        Category::Corrupt | Category::Truncated | Category::NotTfRecord
+    )
+}
+
+/// Whether the file was cut.
+fn is_tail(error: &Error) -> bool {
+    use ErrorKind::{TruncatedHeader, TruncatedRecord, TruncatedStream};
+    matches!(
+        error.kind(),
+        TruncatedHeader(_) | TruncatedRecord { .. } | TruncatedStream(_)
+    )
+}

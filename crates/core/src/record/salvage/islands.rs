@@ -1,0 +1,160 @@
+//! Chains of records behind damage: where they begin, and how each ends.
+
+use super::frames::{AROUND, Frame, frame, is_whole, lands};
+use super::view::View;
+use crate::error::Result;
+
+/// Records one behind the other, each exactly where the one before it ends.
+#[derive(Clone, Debug)]
+pub struct Island {
+    /// Where the first one begins.
+    pub start: u64,
+    /// Where the last sound one ends.
+    pub end: u64,
+    /// The largest of them, frame and all.
+    pub largest: u64,
+    /// How many there are.
+    pub records: u64,
+    /// What comes then.
+    pub tail: Tail,
+}
+
+/// How a chain ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tail {
+    /// With the file.
+    Eof,
+    /// Not within sight: it is too long to be looked at to its end now.
+    Long,
+    /// At a damaged record, behind which, where its header says, other records are: where.
+    Landed(u64),
+    /// At a damaged record, which does not end where it says that it does: here.
+    Bad(u64),
+    /// At something that is not even a header.
+    Broken,
+}
+
+/// What was found behind damage.
+#[derive(Default)]
+pub struct Islands {
+    /// The chains, in order. None lies in another, and each is as long as it can be.
+    pub all: Vec<Island>,
+    /// Where all from the damage on is one record, whose header is damaged: its end.
+    pub whole: Option<u64>,
+}
+
+/// The most chains that are looked at before some of them are judged.
+const MOST: usize = 1 << 14;
+
+/// A chain that is longer than this, and than so many of the largest records, goes on behind what is looked at.
+const LONG: (u64, u64) = (16 << 20, 8);
+
+/// Looks for chains from `from` on: all of them, unless they are many. At `damage` there is no header that
+/// could be trusted, if that is given.
+///
+/// # Errors
+/// Of the operating system.
+pub fn find(view: &mut View, damage: Option<u64>, from: u64, largest: u64) -> Result<Islands> {
+    let mut found = Islands::default();
+    let mut at = from;
+    let long = LONG.0.max(largest.saturating_mul(LONG.1));
+    while found.all.len() < MOST
+        && let Some(place) = view.next_header(at)?
+    {
+        if let Some(damage) = damage
+            && is_whole(view, damage, place)?
+        {
+            found.all.clear();
+            found.whole = Some(place);
+            return Ok(found);
+        }
+        at = match frame(view, place)? {
+            Frame::Sound(_) => {
+                let island = walk(view, place, long)?;
+                let next = match island.tail {
+                    Tail::Eof | Tail::Long => view.size(),
+                    Tail::Landed(next) => next,
+                    // The header may be that of a record; nothing says where it ends.
+                    Tail::Bad(_) | Tail::Broken => island.end + 1,
+                };
+                found.all.push(island);
+                next
+            }
+            _ => place + 1,
+        };
+    }
+    if let Some(damage) = damage
+        && is_whole(view, damage, view.size())?
+    {
+        found.all.clear();
+        found.whole = Some(view.size());
+    }
+    Ok(found)
+}
+
+/// Follows the chain from `start`.
+fn walk(view: &mut View, start: u64, long: u64) -> Result<Island> {
+    let (mut end, mut largest, mut records) = (start, 0, 0);
+    let tail = loop {
+        if end == view.size() {
+            break Tail::Eof;
+        }
+        if end - start > long {
+            break Tail::Long;
+        }
+        match frame(view, end)? {
+            Frame::Sound(next) | Frame::Mended(next) => {
+                largest = largest.max(next - end);
+                records += 1;
+                end = next;
+            }
+            Frame::Bad(claimed) => break hop(view, claimed)?,
+            Frame::None => break Tail::Broken,
+        }
+    };
+    Ok(Island {
+        start,
+        end,
+        largest,
+        records,
+        tail,
+    })
+}
+
+/// Goes on from header to header behind damaged records, until one is sound.
+///
+/// # Errors
+/// Of the operating system.
+pub fn hop(view: &mut View, claimed: u64) -> Result<Tail> {
+    let mut end = claimed;
+    loop {
+        if end == view.size() {
+            return Ok(Tail::Eof);
+        }
+        if !lands(view, end)? {
+            return Ok(Tail::Bad(claimed));
+        }
+        match frame(view, end)? {
+            Frame::Bad(next) => end = next,
+            _ => return Ok(Tail::Landed(end)),
+        }
+    }
+}
+
+/// Whether headers follow one another from `at` on, for more than `enough` bytes or up to the end of the file.
+///
+/// # Errors
+/// Of the operating system.
+pub fn goes_on(view: &mut View, at: u64, enough: u64) -> Result<bool> {
+    let mut end = at;
+    while end < view.size() {
+        if end - at > enough {
+            return Ok(true);
+        }
+        match view.header(end)? {
+            Some(length) => end = end.saturating_add(AROUND).saturating_add(length),
+            None => return Ok(false),
+        }
+    }
+    Ok(end == view.size())
+}

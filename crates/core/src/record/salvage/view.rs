@@ -1,0 +1,211 @@
+//! Any bytes of a file, through a few blocks of it in memory; and the checksum of any piece.
+
+use std::fs::File;
+
+use super::super::crc::{self, prefix};
+use super::super::extent;
+use super::super::frame::{self, FOOTER, HEADER};
+use crate::error::Result;
+use crate::interrupt::Pulse;
+
+/// How much is read at once.
+const BLOCK: u64 = 256 << 10;
+/// A block goes on so far into the next one, so that a header is never cut in two.
+const OVERLAP: usize = 16;
+/// How many blocks are kept.
+const KEPT: usize = 16;
+/// The most checksums that are remembered.
+const MARKS: u64 = 1 << 20;
+
+/// A file that can be looked at anywhere.
+pub struct View {
+    file: File,
+    size: u64,
+    /// The block used last comes first.
+    blocks: Vec<Block>,
+    sums: Sums,
+    pulse: Pulse,
+}
+
+struct Block {
+    number: u64,
+    bytes: Vec<u8>,
+}
+
+/// Registers of checksums at every `stride`th byte behind `base`, as far as anybody has asked.
+struct Sums {
+    base: u64,
+    stride: u64,
+    marks: Vec<u32>,
+}
+
+impl View {
+    /// The first `size` bytes of `file`. Checksums are wanted from `base` on only.
+    pub fn new(file: File, size: u64, base: u64) -> Self {
+        let stride = (size.saturating_sub(base) / MARKS).next_power_of_two();
+        Self {
+            file,
+            size,
+            blocks: Vec::new(),
+            sums: Sums {
+                base,
+                stride: stride.max(1 << 10),
+                marks: vec![0],
+            },
+            pulse: Pulse::start(),
+        }
+    }
+
+    /// How many bytes there are.
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// Bytes from `offset` on: sixteen at least, unless the file ends before.
+    ///
+    /// # Errors
+    /// Of the operating system.
+    pub fn at(&mut self, offset: u64) -> Result<&[u8]> {
+        let number = offset / BLOCK;
+        self.bring(number)?;
+        let start = usize::try_from(offset % BLOCK).unwrap_or(usize::MAX);
+        let block = self.blocks.first();
+        Ok(block
+            .and_then(|block| block.bytes.get(start..))
+            .unwrap_or_default())
+    }
+
+    /// Makes this block the first of those kept.
+    fn bring(&mut self, number: u64) -> Result<()> {
+        let found = self.blocks.iter().position(|block| block.number == number);
+        if let Some(place) = found {
+            if place > 0 {
+                self.blocks.swap(0, place);
+            }
+            return Ok(());
+        }
+        self.pulse.check()?;
+        let spare = if self.blocks.len() < KEPT {
+            None
+        } else {
+            self.blocks.pop()
+        };
+        let mut bytes = spare.map(|block| block.bytes).unwrap_or_default();
+        let start = number * BLOCK;
+        let room = (BLOCK + OVERLAP as u64).min(self.size.saturating_sub(start));
+        bytes.resize(usize::try_from(room).unwrap_or_default(), 0);
+        let count = extent::fill(&self.file, &mut bytes, start)?;
+        // A file that has become shorter meanwhile reads as zeros there.
+        bytes.get_mut(count..).unwrap_or_default().fill(0);
+        self.blocks.insert(0, Block { number, bytes });
+        Ok(())
+    }
+
+    /// All bytes of a piece, of which the caller knows that it is no longer than it should be.
+    ///
+    /// # Errors
+    /// Of the operating system.
+    pub fn read(&mut self, begin: u64, end: u64) -> Result<Vec<u8>> {
+        let mut bytes = vec![0; usize::try_from(end.saturating_sub(begin)).unwrap_or_default()];
+        extent::fill(&self.file, &mut bytes, begin)?;
+        Ok(bytes)
+    }
+
+    /// The length that a header at `offset` announces, if its checksum holds.
+    ///
+    /// # Errors
+    /// Of the operating system.
+    pub fn header(&mut self, offset: u64) -> Result<Option<u64>> {
+        let bytes = self.at(offset)?;
+        let header = bytes.first_chunk::<HEADER>();
+        Ok(header.and_then(|header| frame::parse_header(header).ok()))
+    }
+
+    /// Where a record begins behind `offset` at which a header is sound, and fits into the file.
+    ///
+    /// # Errors
+    /// Of the operating system.
+    pub fn next_header(&mut self, mut offset: u64) -> Result<Option<u64>> {
+        while let Some(left) = self.size.checked_sub(offset + (HEADER + FOOTER) as u64) {
+            let most =
+                usize::try_from((BLOCK - offset % BLOCK).min(left + 1)).unwrap_or(usize::MAX);
+            let places = self.at(offset)?.windows(HEADER).take(most);
+            if let Some(found) = first_header(places, left) {
+                return Ok(Some(offset + found as u64));
+            }
+            offset += most as u64;
+        }
+        Ok(None)
+    }
+
+    /// Whether the four bytes at `end` are the checksum of those from `begin` to there.
+    ///
+    /// # Errors
+    /// Of the operating system.
+    pub fn holds(&mut self, begin: u64, end: u64) -> Result<bool> {
+        if end < begin || end + FOOTER as u64 > self.size {
+            return Ok(false);
+        }
+        let Some(footer) = self.at(end)?.first_chunk::<FOOTER>().copied() else {
+            return Ok(false);
+        };
+        Ok(self.checksum(begin, end)? == u32::from_le_bytes(footer))
+    }
+
+    /// The masked checksum of a piece.
+    fn checksum(&mut self, begin: u64, end: u64) -> Result<u32> {
+        if end - begin < 2 * self.sums.stride {
+            let length = usize::try_from(end - begin).unwrap_or_default();
+            if let Some(piece) = self.at(begin)?.get(..length) {
+                return Ok(crc::masked(piece));
+            }
+        }
+        let behind = self.register(end)?;
+        let before = self.register(begin)?;
+        Ok(prefix::masked_between(before, behind, end - begin))
+    }
+
+    /// The register of the checksum of all from the base up to `offset`.
+    pub fn register(&mut self, offset: u64) -> Result<u32> {
+        let Sums { base, stride, .. } = self.sums;
+        let full = offset.saturating_sub(base) / stride;
+        while (self.sums.marks.len() as u64) <= full {
+            let last = self.sums.marks.last().copied().unwrap_or_default();
+            let from = base + (self.sums.marks.len() as u64 - 1) * stride;
+            let next = self.extend(last, from, from + stride)?;
+            self.sums.marks.push(next);
+        }
+        let mark = self
+            .sums
+            .marks
+            .get(usize::try_from(full).unwrap_or(usize::MAX));
+        let mark = mark.copied().unwrap_or_default();
+        self.extend(mark, base + full * stride, offset)
+    }
+
+    fn extend(&mut self, mut register: u32, mut from: u64, to: u64) -> Result<u32> {
+        while from < to {
+            let room = (BLOCK - from % BLOCK).min(to - from);
+            let bytes = self.at(from)?;
+            let piece = bytes.get(..usize::try_from(room).unwrap_or(usize::MAX));
+            register = prefix::extend(register, piece.unwrap_or_default());
+            from += room;
+        }
+        Ok(register)
+    }
+}
+
+/// The first of `places`, the last but `left` of a file, that is a header. The length is looked at first,
+/// because hardly anything that is none has one that fits.
+fn first_header<'a>(mut places: impl Iterator<Item = &'a [u8]>, left: u64) -> Option<usize> {
+    let mut left = left;
+    places.position(|place| {
+        let fits = place
+            .first_chunk::<8>()
+            .is_some_and(|length| u64::from_le_bytes(*length) <= left);
+        left = left.wrapping_sub(1);
+        fits && place
+            .first_chunk::<HEADER>()
+            .is_some_and(|header| frame::parse_header(header).is_ok())
+    })
+}
