@@ -49,7 +49,32 @@ pub fn plan(view: &mut View, damage: u64, known: &mut Known) -> Result<Vec<Step>
         }
         Frame::Bad(end) => {
             if end >= size {
-                Ok(way.steps)
+                return Ok(vec![skip(view, damage, size)?]);
+            }
+            known.sizes.largest = known.sizes.largest.max(end - damage);
+            let enough = ENOUGH.0.max(known.sizes.largest.saturating_mul(ENOUGH.1));
+            if lands(view, end)? && goes_on(view, end, enough)? {
+                return Ok(vec![skip(view, damage, end)?, Step::Run(end, None)]);
+            }
+        }
+        Frame::None => {}
+    }
+    let untrusted = (stands == Frame::None).then_some(damage);
+    let found = islands::find(view, untrusted, damage + 1, known.sizes.largest)?;
+    if let Some(end) = found.whole {
+        return Ok(vec![Step::Mended(damage, end), Step::Run(end, None)]);
+    }
+    let verdicts = judge(view, damage, &found.all, known.sizes)?;
+    let mut way = Way {
+        view,
+        islands: &found.all,
+        verdicts: &verdicts,
+        steps: Vec::new(),
+        known,
+        has_looked: false,
+    };
+    way.go(damage)?;
+    Ok(way.steps)
 }
 
 fn skip(view: &mut View, begin: u64, end: u64) -> Result<Step> {
