@@ -44,6 +44,7 @@ LEAF_BASES = {
     "tfrecs.media.png",
     "tfrecs.cli.app",
     "tfrecs.cli.preview",
+    "tfrecs.cli.regions",
     "tfrecs.cli.terminal",
 }
 

@@ -3,6 +3,8 @@
 #[path = "../../crates/core/tests/agreement/mod.rs"]
 pub mod agreement;
 pub mod mutate;
+#[path = "../../crates/core/tests/salvage/check.rs"]
+pub mod reading;
 pub mod tree;
 
 #[global_allocator]

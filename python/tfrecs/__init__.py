@@ -3,6 +3,8 @@
 Records are bytes in files (RecordReader, RecordWriter, ShardedWriter, count, verify); what killed
 writers leave is found by leftovers, and what a data set must have, by read_manifest. Examples are
 features in records: rows (encode_example, decode_example), columns (encode_batch, decode_batch),
+Records are bytes in files (RecordReader, RecordWriter, ShardedWriter, count, verify), also in
+damaged ones (salvage, repair). Examples are features in records: rows (encode_example, decode_example), columns (encode_batch, decode_batch),
 TensorFlow's parsing contract (parse_example) and protobuf messages (Example and the other eight).
 Records of other messages: lists of examples (parse_example_list), tensorboard's events
 (read_events), and any protobuf message (decode_proto).
@@ -55,6 +57,8 @@ from tfrecs.parsing import (
 from tfrecs.ranges import FileRange, Range, plan_ranges, read_range
 from tfrecs.raw import decode_raw
 from tfrecs.records import RecordReader, Records, count, verify
+from tfrecs.records import RecordReader, Records, RecordWriter, count, verify
+from tfrecs.salvage import RepairReport, Salvage, SkippedRegion, repair, salvage
 from tfrecs.sequences import decode_sequence_batch, encode_sequence_batch
 from tfrecs.sharded import ShardedWriter
 from tfrecs.tensors import parse_tensor, serialize_tensor
@@ -109,8 +113,11 @@ __all__ = [
     "RecordReader",
     "RecordWriter",
     "Records",
+    "RepairReport",
+    "Salvage",
     "SequenceExample",
     "ShardedWriter",
+    "SkippedRegion",
     "SparseFeature",
     "SparseTensor",
     "SpecError",
@@ -146,6 +153,8 @@ __all__ = [
     "read_events",
     "read_manifest",
     "read_range",
+    "repair",
+    "salvage",
     "serialize_tensor",
     "verify",
 ]

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from typing_extensions import disjoint_base
 
-from tfrecs.errors import ParseError
+from tfrecs.errors import Error, ParseError
 
 __all__ = [
     "Buffer",
@@ -22,6 +22,7 @@ __all__ = [
     "Reader",
     "RecordSequence",
     "Records",
+    "Salvage",
     "Scan",
     "Writer",
     "coordinates",
@@ -187,6 +188,29 @@ class Iteration(Iterator[bytes]):
     def __next__(self) -> bytes: ...
 
 @final
+class Salvage:
+    """Reads what can be read of one file."""
+
+    def __new__(
+        cls,
+        path: str | PathLike[str],
+        compression_type: str,
+        mode: str,
+        max_lost_bytes: int | None,
+        max_lost_records: int | None,
+    ) -> Self: ...
+    @property
+    def compression_type(self) -> str:
+        """How the file is compressed: "", "GZIP" or "ZLIB"."""
+    @property
+    def lost(self) -> tuple[int, int, int]:
+        """Bytes and regions lost so far, and records whose headers were damaged."""
+    def next_piece(self, n: int) -> Records | tuple[int, int, Error] | None:
+        """The next records, at most `n`, or begin, end and reason of the next region without any."""
+    def close(self) -> None:
+        """Closes the file."""
+
+@final
 class Scan:
     """Iterates over batches; none behind the last, or behind an error."""
 
@@ -200,11 +224,14 @@ class Scan:
         verify: bool,
         features: tuple[_Feature, ...] | None = None,
         lists: tuple[_Feature, ...] | None = None,
+        skip_corrupt: bool = False,
     ) -> Self: ...
     def __iter__(self) -> Self: ...
     def __next__(self) -> Any: ...
     def close(self) -> None:
         """Stops the threads."""
+    def take_skipped(self) -> list[tuple[str, int, int, Error]]:
+        """What has been skipped since the last call: path, begin, end and reason of each region."""
 
 @final
 class Writer:

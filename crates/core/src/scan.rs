@@ -5,7 +5,8 @@
 //! batch of its own.
 
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::error::{Error, Result};
 use crate::example::Decode;
@@ -13,6 +14,7 @@ use crate::example::decode::{RecordError, for_each_group};
 use crate::example::values::Outlook;
 use crate::ordered::Ordered;
 use crate::record::walk::LARGE;
+use crate::record::salvage::{Piece, Salvage, SalvageOptions, SkippedRegion};
 use crate::record::{Extent, Hops, Lent, ReadOptions, RecordReader, Records};
 
 /// What to read, and how.
@@ -28,6 +30,18 @@ pub struct Request {
     pub drop_remainder: bool,
     /// How many threads work.
     pub threads: usize,
+    /// Where to put what is skipped of damaged files; if nowhere, damage is an error.
+    pub skipped: Option<Skipped>,
+}
+
+/// Regions of damaged files that were skipped, in order.
+pub type Skipped = Arc<Mutex<Vec<(PathBuf, SkippedRegion)>>>;
+
+impl Request {
+    /// Whether those who work on batches check the data. Who skips damage has done so.
+    fn verifies(&self) -> bool {
+        self.read.verify && self.skipped.is_none()
+    }
 }
 
 /// Batches in order. After an error there is nothing more.
@@ -38,7 +52,7 @@ pub type Scan<T> = Ordered<Result<T>>;
 /// # Errors
 /// Of the operating system, if it has no thread to give. Errors of files come with their batches.
 pub fn scan_records(request: &Request) -> Result<Scan<Records>> {
-    let verify = request.read.verify;
+    let verify = request.verifies();
     start(request, || {
         let mut lent = Lent::default();
         move |parts: Vec<Part>| {
@@ -66,7 +80,7 @@ pub fn scan_columns<D>(
 where
     D: Decode<Batch: Send + 'static> + Send + 'static,
 {
-    let verify = request.read.verify;
+    let verify = request.verifies();
     start(request, || {
         let mut worker = Worker {
             decoder: make(),
@@ -152,6 +166,7 @@ struct Feed {
     read: ReadOptions,
     batch: usize,
     drop_remainder: bool,
+    skipped: Option<Skipped>,
     shard: Option<Shard>,
     has_failed: bool,
 }
@@ -166,6 +181,7 @@ impl Feed {
             },
             batch: request.batch.max(1),
             drop_remainder: request.drop_remainder,
+            skipped: request.skipped.clone(),
             shard: None,
             has_failed: false,
         }
@@ -202,20 +218,59 @@ impl Feed {
             let Some(path) = self.paths.next() else {
                 return Ok(None);
             };
-            self.shard = Some(Shard::new(RecordReader::open(&path, self.read)?));
+            self.shard = Some(Shard::open(&path, self.read, self.skipped.as_ref())?);
         }
     }
 }
 
 /// A file that is being read.
-struct Shard {
+enum Shard {
+    /// Its first damage is an error.
+    Strict(Strict),
+    /// Its damage is skipped.
+    Lenient(Box<Salvage>, PathBuf, Skipped),
+}
+
+impl Shard {
+    fn open(path: &Path, read: ReadOptions, skipped: Option<&Skipped>) -> Result<Self> {
+        let Some(skipped) = skipped else {
+            return Ok(Self::Strict(Strict::new(RecordReader::open(path, read)?)));
+        };
+        let options = SalvageOptions {
+            compression: read.compression,
+            ..SalvageOptions::default()
+        };
+        let salvage = Box::new(Salvage::open(path, options)?);
+        Ok(Self::Lenient(salvage, path.to_owned(), Arc::clone(skipped)))
+    }
+
+    fn next_part(&mut self, n: usize) -> Result<Option<Part>> {
+        let (salvage, path, skipped) = match self {
+            Self::Strict(strict) => return strict.next_part(n),
+            Self::Lenient(salvage, path, skipped) => (salvage, path, skipped),
+        };
+        while let Some(piece) = salvage.next_piece(n)? {
+            match piece {
+                Piece::Records(records) => return Ok(Some(Part::Read(records))),
+                Piece::Skipped(region) => {
+                    let mut skipped = skipped.lock().unwrap_or_else(PoisonError::into_inner);
+                    skipped.push((path.clone(), region));
+                }
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// A file that is read up to its first damage.
+struct Strict {
     reader: RecordReader,
     hops: Option<Hops>,
     /// Whether hopping has come to something that only the reader knows what to say about.
     reads_on: bool,
 }
 
-impl Shard {
+impl Strict {
     fn new(reader: RecordReader) -> Self {
         Self {
             reader,

@@ -25,6 +25,7 @@ mod raw;
 mod reader;
 mod records;
 mod rows;
+mod salvage;
 mod scan;
 mod sequence;
 mod shared;
@@ -74,6 +75,8 @@ mod _core {
     use crate::records::PyRecords;
     #[pymodule_export]
     use crate::rows::{coordinates, side_by_side};
+    #[pymodule_export]
+    use crate::salvage::PySalvage;
     #[pymodule_export]
     use crate::scan::PyScan;
     #[pymodule_export]

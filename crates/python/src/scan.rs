@@ -1,25 +1,31 @@
 //! Batches of files, on several threads.
 
 use std::path::PathBuf;
+use std::sync::PoisonError;
 
 use arrow_array::RecordBatch;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use tfrecs_core::Result;
 use tfrecs_core::example::{ExampleDecoder, SequenceDecoder};
+use tfrecs_core::record::salvage::SkippedRegion;
 use tfrecs_core::record::{ReadOptions, Records};
-use tfrecs_core::scan::{Request, Scan, scan_columns, scan_records};
+use tfrecs_core::scan::{Request, Scan, Skipped, scan_columns, scan_records};
 
 use crate::columns::PyColumns;
 use crate::decode::{SpecPieces, assemble};
 use crate::error::Raise;
 use crate::reader::compression_of;
 use crate::records::PyRecords;
+use crate::salvage::region_of;
 use crate::shared::Shared;
 
 /// Iterates over batches; none behind the last, or behind an error.
 #[pyclass(frozen, name = "Scan", module = "tfrecs._core")]
-pub struct PyScan(Shared<Option<Kind>>);
+pub struct PyScan {
+    kind: Shared<Option<Kind>>,
+    skipped: Option<Skipped>,
+}
 
 /// What a batch is.
 enum Kind {
@@ -41,7 +47,7 @@ impl PyScan {
     /// features (and, if there are lists, of those), and the places of the records as Records without
     /// content.
     #[new]
-    #[pyo3(signature = (paths, batch, drop_remainder, threads, compression_type, verify, features=None, lists=None))]
+    #[pyo3(signature = (paths, batch, drop_remainder, threads, compression_type, verify, features=None, lists=None, skip_corrupt=false))]
     #[allow(clippy::too_many_arguments, reason = "nobody but Dataset calls it")]
     fn new(
         py: Python<'_>,
@@ -53,7 +59,9 @@ impl PyScan {
         verify: bool,
         features: Option<Bound<'_, PyTuple>>,
         lists: Option<Bound<'_, PyTuple>>,
+        skip_corrupt: bool,
     ) -> PyResult<Self> {
+        let skipped = skip_corrupt.then(Skipped::default);
         let request = Request {
             paths,
             read: ReadOptions {
@@ -63,6 +71,7 @@ impl PyScan {
             batch,
             drop_remainder,
             threads,
+            skipped: skipped.clone(),
         };
         let features = assemble(features, SpecPieces::feature)?;
         let lists = assemble(lists, SpecPieces::list)?;
@@ -76,7 +85,10 @@ impl PyScan {
                 scan_columns(&request, || SequenceDecoder::new(context, lists)).map(Kind::Sequences)
             }
         };
-        Ok(Self(Shared::new(Some(started.or_raise(py)?))))
+        Ok(Self {
+            kind: Shared::new(Some(started.or_raise(py)?)),
+            skipped,
+        })
     }
 
     fn __iter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
@@ -92,14 +104,27 @@ impl PyScan {
 
     /// Stops the threads.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        py.detach(|| self.0.enter().map(|mut kind| *kind = None))
+        py.detach(|| self.kind.enter().map(|mut kind| *kind = None))
             .or_raise(py)
+    }
+
+    /// What has been skipped since the last call: path, begin, end and reason of each region.
+    fn take_skipped(&self, py: Python<'_>) -> Vec<(PathBuf, u64, u64, PyErr)> {
+        let Some(skipped) = &self.skipped else {
+            return Vec::new();
+        };
+        let regions = std::mem::take(&mut *skipped.lock().unwrap_or_else(PoisonError::into_inner));
+        let as_tuple = |(path, region): (PathBuf, SkippedRegion)| {
+            let (begin, end, reason) = region_of(py, &region);
+            (path, begin, end, reason)
+        };
+        regions.into_iter().map(as_tuple).collect()
     }
 }
 
 impl PyScan {
     fn next_batch(&self) -> Result<Option<Batch>> {
-        let mut kind = self.0.enter()?;
+        let mut kind = self.kind.enter()?;
         let next = kind.as_mut().map_or(Ok(None), Kind::next_batch);
         let is_over = match &next {
             Ok(batch) => batch.is_none(),

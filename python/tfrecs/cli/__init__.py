@@ -7,6 +7,7 @@ import sys
 from importlib import import_module
 
 COMMANDS = ["count", "head", "index", "verify", "convert"]
+COMMANDS = ["count", "head", "verify", "repair", "convert"]
 EXTRA = {"typer", "click", "rich"}
 
 

@@ -1,51 +1,90 @@
 """`tfrecs verify`: whether files are whole."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
 from tfrecs.cli.app import FAILED, Paths, command, files
+from tfrecs.cli.regions import region_as_json, say_regions
 from tfrecs.cli.terminal import say, say_json
-from tfrecs.errors import Error, FileError, NotTFRecordError
+from tfrecs.errors import (
+    CorruptRecordError,
+    Error,
+    FileError,
+    NotTFRecordError,
+    TruncatedFileError,
+)
 from tfrecs.records import FileReport, VerifyReport, verify_file
+from tfrecs.salvage import SkippedRegion
+from tfrecs.salvage import salvage as salvage_file
 
 
 @command
 def verify(
     paths: Paths,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    salvage: Annotated[
+        bool,
+        typer.Option("--salvage", help="Say of damaged files what can still be read of them."),
+    ] = False,
 ) -> None:
     """Read files to their ends and check every checksum.
 
     A damaged file is reported with the place of the damage; the number of records is that of the
-    sound ones before it. The exit code is 1 if anything is wrong.
+    sound ones before it. With --salvage all of a damaged file is read: how many records are sound,
+    also behind the damage, and which bytes are lost. The exit code is 1 if anything is wrong.
 
     \b
     Examples:
       tfrecs verify train.tfrecord
       tfrecs verify out/ 'more/*.tfrecord.gz'
+      tfrecs verify --salvage damaged.tfrecord
       tfrecs verify --json out/ | jq '.files[] | select(.error)'
     """  # noqa: D301 - \b, the character, keeps the lines as they are
     reports = []
+    salvaged = {}
     for path in files(paths):
-        reports.append(verify_file(path))
+        file = verify_file(path)
+        reports.append(file)
+        if salvage and isinstance(file.error, CorruptRecordError | TruncatedFileError):
+            salvaged[path] = _salvage(path)
         if not json:
-            _show(reports[-1])
+            _show(file, salvaged.get(path))
     report = VerifyReport(reports)
     if json:
-        say_json(_as_json(report))
+        say_json(_as_json(report, salvaged))
     else:
         _sum_up(report)
     if not report:
         raise typer.Exit(FAILED)
 
 
-def _show(file: FileReport) -> None:
+class _Salvaged(NamedTuple):
+    records: int
+    regions: list[SkippedRegion]
+    mended: int
+
+
+def _salvage(path: str) -> _Salvaged:
+    found = salvage_file(path)
+    records, regions = 0, []
+    for piece in found.batches():
+        if isinstance(piece, SkippedRegion):
+            regions.append(piece)
+        else:
+            records += len(piece)
+    return _Salvaged(records, regions, found.mended)
+
+
+def _show(file: FileReport, salvaged: _Salvaged | None) -> None:
     status, style = ("ok", "green") if file.error is None else (_status(file.error), "bold red")
     compression = file.compression_type or "-"
     say((f"{status:<12}", style), f"{file.records:>10} records  {compression:<4}  {file.path}")
     if file.error is not None:
         say("    ", str(file.error).removeprefix(f"{file.path}: "))
+    if salvaged is not None:
+        say(f"    {salvaged.records:,} records can be read (tfrecs repair)")
+        say_regions(salvaged.regions, salvaged.mended)
 
 
 def _status(error: Error) -> str:
@@ -62,7 +101,7 @@ def _sum_up(report: VerifyReport) -> None:
         say(f"{files}, {report.records} sound records; ", verdict)
 
 
-def _as_json(report: VerifyReport) -> dict[str, Any]:
+def _as_json(report: VerifyReport, salvaged: dict[str, _Salvaged]) -> dict[str, Any]:
     return {
         "ok": report.ok,
         "records": report.records,
@@ -72,6 +111,7 @@ def _as_json(report: VerifyReport) -> dict[str, Any]:
                 "records": file.records,
                 "compression_type": file.compression_type,
                 "error": None if file.error is None else _error_as_json(file.error),
+                **(_salvaged_as_json(salvaged[file.path]) if file.path in salvaged else {}),
             }
             for file in report.files
         ],
@@ -85,4 +125,14 @@ def _error_as_json(error: Error) -> dict[str, Any]:
         "record": error.record,
         "offset": error.offset,
         "reason": error.reason,
+    }
+
+
+def _salvaged_as_json(salvaged: _Salvaged) -> dict[str, Any]:
+    return {
+        "salvage": {
+            "records": salvaged.records,
+            "mended": salvaged.mended,
+            "regions": [region_as_json(region) for region in salvaged.regions],
+        }
     }

@@ -1,12 +1,13 @@
 """Files → batches, on all cores."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Self
 
 from tfrecs import _core
 from tfrecs.dataset.parsed import ParsedBatch, parsed_batch, parsed_sequences
+from tfrecs.dataset.skipping import Losses, Skipping, checked_choice
 from tfrecs.errors import SpecError
 from tfrecs.features import Features
 from tfrecs.limits import checked_threads
@@ -14,6 +15,7 @@ from tfrecs.parsing import parse_single_example, parse_single_sequence_example
 from tfrecs.parsing.assembly import Recipes
 from tfrecs.parsing.plan import Plan, plan_context, plan_examples, plan_lists
 from tfrecs.paths import Paths, expand_paths
+from tfrecs.salvage import SkippedRegion
 
 _AHEAD = 256  # records read at once for a dataset that is iterated record by record
 
@@ -49,6 +51,10 @@ class Dataset:
         compression_type: As for RecordReader.
         verify: Whether to check the checksum of each record's data.
         num_threads: How many threads read and parse; None is one for each core.
+        on_corrupt: What to do about damage: "raise", or "skip" what it touched and go on, as
+            salvage() does (which always checks the data). Files must then be regular ones.
+        on_skip: Called with a file's path and a SkippedRegion for each region that is skipped, in
+            order, at the latest before the next batch is returned.
 
     Raises:
         FileError: No file matches a pattern. What is wrong with a file is raised by iterating.
@@ -75,6 +81,8 @@ class Dataset:
         compression_type: str | None = "auto",
         verify: bool = True,
         num_threads: int | None = None,
+        on_corrupt: str = "raise",
+        on_skip: Callable[[str, SkippedRegion], object] | None = None,
     ) -> None:
         """Describe what to read."""
         self._paths = expand_paths(paths)
@@ -85,7 +93,24 @@ class Dataset:
         self._compression_type = compression_type or ""
         self._verify = bool(verify)
         self._num_threads = checked_threads(num_threads)
+        self._on_corrupt = checked_choice(on_corrupt, on_skip)
+        self._on_skip = on_skip
+        self._losses = Losses()
         self._batch: _BatchSize | None = None
+
+    @property
+    def losses(self) -> Losses:
+        """What the pass that began last has skipped so far, if `on_corrupt` is "skip".
+
+        Example:
+            >>> import tfrecs
+            >>> with tfrecs.RecordWriter("sound.tfrecord") as out:
+            ...     out.write(b"a")
+            >>> ds = tfrecs.Dataset("sound.tfrecord", on_corrupt="skip")
+            >>> list(ds), ds.losses.regions, ds.losses.nbytes
+            ([b'a'], 0, 0)
+        """
+        return self._losses
 
     def batch(self, n: int, drop_remainder: bool = False) -> Self:
         """Return a dataset of batches of `n` records.
@@ -134,9 +159,10 @@ class Dataset:
         scan = self._scan(batch, self._plans)
         return scan if self._plans is None else _Parsed(scan, self._plans)
 
-    def _scan(self, batch: "_BatchSize", plans: _Plans | None) -> _core.Scan:
+    def _scan(self, batch: "_BatchSize", plans: _Plans | None) -> _core.Scan | Skipping:
         features, lists = (None, None) if plans is None else plans.columns()
-        return _core.Scan(
+        skips = self._on_corrupt == "skip"
+        scan = _core.Scan(
             self._paths,
             batch.size,
             batch.drop_remainder,
@@ -145,7 +171,12 @@ class Dataset:
             self._verify,
             features,
             lists,
+            skips,
         )
+        if not skips:
+            return scan
+        self._losses.clear()
+        return Skipping(scan, self._losses, self._on_skip)
 
     def _one_by_one(self) -> Iterator[Any]:
         records: Iterator[bytes] = chain.from_iterable(self._scan(_BatchSize(_AHEAD), None))
@@ -180,7 +211,7 @@ class _BatchSize:
 class _Parsed(Iterator[Any]):
     """Batches of what is made of decoded columns."""
 
-    def __init__(self, scan: _core.Scan, plans: _Plans) -> None:
+    def __init__(self, scan: _core.Scan | Skipping, plans: _Plans) -> None:
         """Iterate over the batches of `scan`."""
         self._scan = scan
         self._plans = plans

@@ -23,9 +23,12 @@ mod frames;
 mod islands;
 mod judge;
 mod nesting;
+mod pieces;
 mod plan;
 mod unpacked;
 mod view;
+
+pub use self::pieces::{Lost, Piece, SalvageMode, SalvageOptions, SkippedRegion};
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -33,8 +36,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 use self::frames::{AROUND, Frame, frame};
-use self::judge::Sizes;
-use self::nesting::Nesting;
 use self::plan::{Known, Step, plan};
 use self::view::View;
 use super::compression::Compression;
@@ -43,52 +44,6 @@ use super::reader::{ReadOptions, RecordReader};
 use super::records::{Origin, Records, Span};
 use crate::error::{Category, Error, ErrorKind, Result};
 use crate::interrupt::Pulse;
-
-/// What to forgive.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum SalvageMode {
-    /// Nothing: the first damage is an error.
-    Strict,
-    /// A record that the end of the file cuts off, and nothing else.
-    TolerateTail,
-    /// Everything, within the limits.
-    #[default]
-    SkipCorrupt,
-}
-
-/// How to salvage.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct SalvageOptions {
-    /// What to forgive.
-    pub mode: SalvageMode,
-    /// The compression; `None` decides from the file's first bytes.
-    pub compression: Option<Compression>,
-    /// More lost bytes than these are an error.
-    pub max_lost_bytes: Option<u64>,
-    /// More lost records than these are an error. How many a region held is not known; it counts as one.
-    pub max_lost_records: Option<u64>,
-}
-
-/// Bytes that hold no record any more: offsets in the file, or, where it is compressed, in what comes out of
-/// it. Where nothing is missing but a compressed stream is not sound, a region is empty.
-#[derive(Clone, Debug)]
-pub struct SkippedRegion {
-    /// The first byte.
-    pub begin: u64,
-    /// The byte behind the last one.
-    pub end: u64,
-    /// What is wrong there.
-    pub reason: Error,
-}
-
-/// A piece of a file.
-#[derive(Clone, Debug)]
-pub enum Piece {
-    /// Sound records.
-    Records(Records),
-    /// A region without any.
-    Skipped(SkippedRegion),
-}
 
 /// Reads what can be read of one file, in order.
 ///
@@ -130,15 +85,6 @@ pub struct Salvage {
     known: Known,
     compression: Compression,
     lost: Lost,
-}
-
-/// What has been lost so far.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Lost {
-    /// How many bytes.
-    pub bytes: u64,
-    /// How many regions.
-    pub regions: u64,
 }
 
 enum State {
@@ -232,10 +178,7 @@ impl Salvage {
                     let (at, error) = (*at, error.clone());
                     self.look(at, error).map(|()| None)
                 }
-                State::Stepping(at) => {
-                    let at = *at;
-                    self.step(at, n)
-                }
+                State::Stepping(at) => self.step(*at),
             };
             match next {
                 Ok(Some(piece)) => return Ok(Some(piece)),
@@ -356,7 +299,7 @@ impl Salvage {
         Ok(())
     }
 
-    fn step(&mut self, at: u64, n: usize) -> Result<Option<Piece>> {
+    fn step(&mut self, at: u64) -> Result<Option<Piece>> {
         let Some(step) = self.steps.front().cloned() else {
             let end = self.view.as_ref().is_none_or(|view| at >= view.size());
             self.state = if end {
@@ -374,6 +317,7 @@ impl Salvage {
             }
             Step::Mended(begin, end) => {
                 let records = self.one(begin, end)?;
+                self.lost.mended += 1;
                 self.seek(end, self.reader.record() + 1)?;
                 self.state = State::Stepping(end);
                 Some(Piece::Records(records))
@@ -385,7 +329,6 @@ impl Salvage {
             }
         };
         self.steps.pop_front();
-        let _ = n;
         if let Some(Piece::Skipped(region)) = &piece {
             self.check_limits(region)?;
         }
@@ -400,7 +343,7 @@ impl Salvage {
     fn region(&mut self, begin: u64, end: u64, kind: ErrorKind) -> SkippedRegion {
         let mut kind = kind;
         // If something is missing in a compressed stream, that is why.
-        while let Some((_, fault)) = self.joins.pop_front_if(|(at, _)| *at <= end) {
+        while let Some((_, fault)) = self.next_join(end) {
             kind = fault;
         }
         self.lost.bytes += end - begin;
@@ -412,9 +355,15 @@ impl Salvage {
         }
     }
 
+    /// Where something is missing in a compressed stream, at `before` at the latest.
+    fn next_join(&mut self, before: u64) -> Option<(u64, ErrorKind)> {
+        self.joins.front().filter(|(at, _)| *at <= before)?;
+        self.joins.pop_front()
+    }
+
     /// A fault of a compressed stream that cost no record.
     fn unsound_join(&mut self, before: u64) -> Option<Piece> {
-        let (at, kind) = self.joins.pop_front_if(|(at, _)| *at <= before)?;
+        let (at, kind) = self.next_join(before)?;
         self.lost.regions += 1;
         Some(Piece::Skipped(SkippedRegion {
             begin: at,
@@ -455,7 +404,7 @@ impl Salvage {
             max_lost_records,
             ..
         } = self.options;
-        let Lost { bytes, regions } = self.lost;
+        let Lost { bytes, regions, .. } = self.lost;
         let too_much = max_lost_bytes.is_some_and(|most| bytes > most)
             || max_lost_records.is_some_and(|most| regions > most);
         if !too_much {
@@ -464,16 +413,6 @@ impl Salvage {
         let reason = last.reason.kind().clone();
         let kind = ErrorKind::LostTooMuch(bytes, regions, Box::new(reason));
         Err(self.located(kind, last.begin))
-    }
-}
-
-impl Default for Known {
-    fn default() -> Self {
-        Self {
-            sizes: Sizes::default(),
-            sound: (0, 0),
-            nesting: Nesting::default(),
-        }
     }
 }
 

@@ -215,13 +215,12 @@ impl World {
                 self.swap(at / page * page, other / page * page, length);
                 "swap"
             }
+            _ if dice.chance(4) => {
+                self.delete(at, size);
+                "cut"
+            }
             _ => {
-                if dice.chance(4) {
-                    self.delete(at, size);
-                    return "cut";
-                }
-                let count = dice.between(1, 64);
-                self.zero(at, count);
+                self.zero(at, dice.between(1, 64));
                 "zeros"
             }
         }

@@ -64,12 +64,15 @@ static TABLES: ([u32; 256], [(u8, u32); 256]) = tables();
 const fn tables() -> ([u32; 256], [(u8, u32); 256]) {
     let forth = super::before(0);
     let mut back = [(0, 0); 256];
-    let mut byte = 0;
-    while byte < 256 {
-        back[(forth[byte] >> 24) as usize] = (byte as u8, forth[byte]);
+    let mut byte = 0u8;
+    loop {
+        let made = forth[byte as usize];
+        back[(made >> 24) as usize] = (byte, made);
+        if byte == 255 {
+            return (forth, back);
+        }
         byte += 1;
     }
-    (forth, back)
 }
 
 /// The register behind one more zero byte.

@@ -19,6 +19,7 @@ pub enum Step {
 }
 
 /// What is known of the file so far.
+#[derive(Default)]
 pub struct Known {
     /// The largest record, and how many there are.
     pub sizes: Sizes,

@@ -1,0 +1,95 @@
+//! Reading damaged files.
+
+use std::path::PathBuf;
+
+use pyo3::prelude::*;
+use tfrecs_core::record::salvage::{Piece, Salvage, SalvageMode, SalvageOptions, SkippedRegion};
+use tfrecs_core::{Error, Result};
+
+use crate::error::{Raise, raise};
+use crate::reader::compression_of;
+use crate::records::PyRecords;
+use crate::shared::Shared;
+
+/// Reads what can be read of one file.
+#[pyclass(frozen, name = "Salvage", module = "tfrecs._core")]
+pub struct PySalvage(Shared<Option<Salvage>>);
+
+fn mode_of(name: &str) -> Result<SalvageMode> {
+    match name {
+        "strict" => Ok(SalvageMode::Strict),
+        "tolerate_tail" => Ok(SalvageMode::TolerateTail),
+        "skip_corrupt" => Ok(SalvageMode::SkipCorrupt),
+        other => Err(Error::spec(format!(
+            "there is no mode {other:?}: it is \"strict\", \"tolerate_tail\" or \"skip_corrupt\""
+        ))),
+    }
+}
+
+fn opened(salvage: &mut Option<Salvage>) -> Result<&mut Salvage> {
+    salvage
+        .as_mut()
+        .ok_or_else(|| Error::state("Salvage is closed."))
+}
+
+/// Begin, end, and the exception that says what is wrong.
+pub fn region_of(py: Python<'_>, region: &SkippedRegion) -> (u64, u64, PyErr) {
+    (region.begin, region.end, raise(py, &region.reason))
+}
+
+#[pymethods]
+impl PySalvage {
+    #[new]
+    fn new(
+        py: Python<'_>,
+        path: PathBuf,
+        compression_type: &str,
+        mode: &str,
+        max_lost_bytes: Option<u64>,
+        max_lost_records: Option<u64>,
+    ) -> PyResult<Self> {
+        let located = |error: Error| error.with_path(&path);
+        let compression = compression_of(compression_type).map_err(located);
+        let options = SalvageOptions {
+            mode: mode_of(mode).or_raise(py)?,
+            compression: compression.or_raise(py)?,
+            max_lost_bytes,
+            max_lost_records,
+        };
+        let salvage = py.detach(|| Salvage::open(&path, options)).or_raise(py)?;
+        Ok(Self(Shared::new(Some(salvage))))
+    }
+
+    /// How the file is compressed: "", "GZIP" or "ZLIB".
+    #[getter]
+    fn compression_type(&self, py: Python<'_>) -> PyResult<&'static str> {
+        let mut guard = self.0.enter_attached(py).or_raise(py)?;
+        Ok(opened(&mut guard).or_raise(py)?.compression().name())
+    }
+
+    /// Bytes and regions lost so far, and records whose headers were damaged.
+    #[getter]
+    fn lost(&self, py: Python<'_>) -> PyResult<(u64, u64, u64)> {
+        let mut guard = self.0.enter_attached(py).or_raise(py)?;
+        let lost = opened(&mut guard).or_raise(py)?.lost();
+        Ok((lost.bytes, lost.regions, lost.mended))
+    }
+
+    /// The next records, at most `n`, or begin, end and reason of the next region without any.
+    fn next_piece<'py>(&self, py: Python<'py>, n: usize) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let piece = py.detach(|| opened(&mut *self.0.enter()?)?.next_piece(n));
+        Ok(match piece.or_raise(py)? {
+            None => None,
+            Some(Piece::Records(records)) => Some(Bound::new(py, PyRecords(records))?.into_any()),
+            Some(Piece::Skipped(region)) => {
+                Some(region_of(py, &region).into_pyobject(py)?.into_any())
+            }
+        })
+    }
+
+    /// Closes the file.
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        *self.0.enter_attached(py).or_raise(py)? = None;
+        Ok(())
+    }
+}

@@ -1,0 +1,33 @@
+"""Skipped regions, for people and as JSON."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from tfrecs.cli.terminal import say
+from tfrecs.salvage import SkippedRegion
+
+_MOST = 20  # regions that have a line each
+
+
+def say_regions(regions: Sequence[SkippedRegion], mended: int) -> None:
+    """Print what is lost, a region a line."""
+    lost = sum(region.nbytes for region in regions)
+    places = f"{len(regions)} place{'s' * (len(regions) != 1)}"
+    verdict = (f"{lost:,} bytes lost in {places}", "bold red") if regions else ("nothing lost", "")
+    say("    ", verdict)
+    for region in regions[:_MOST]:
+        say(f"    bytes {region.begin:,} to {region.end:,}: {region.reason.reason}")
+    if len(regions) > _MOST:
+        say(f"    and {len(regions) - _MOST:,} more")
+    if mended:
+        say(f"    {mended:,} record{'s' * (mended != 1)} with a damaged header, proved by the data")
+
+
+def region_as_json(region: SkippedRegion) -> dict[str, Any]:
+    """Return a region as JSON has it."""
+    return {
+        "begin": region.begin,
+        "end": region.end,
+        "type": type(region.reason).__name__,
+        "reason": region.reason.reason,
+    }

@@ -1,0 +1,81 @@
+"""`tfrecs repair`: a clean copy of a damaged file."""
+
+import time
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import typer
+
+from tfrecs.cli.app import command
+from tfrecs.cli.regions import region_as_json, say_regions
+from tfrecs.cli.terminal import console, say, say_json
+from tfrecs.errors import SpecError
+from tfrecs.salvage import RepairReport, keep_original
+from tfrecs.salvage import repair as repair_file
+
+
+@command
+def repair(
+    src: Annotated[str, typer.Argument(help="The damaged file.", metavar="SRC")],
+    dst: Annotated[
+        str | None,
+        typer.Argument(help="The clean copy, compressed as SRC is.", metavar="DST"),
+    ] = None,
+    in_place: Annotated[
+        bool,
+        typer.Option("--in-place", help="Replace SRC, which stays there as SRC.bak."),
+    ] = False,
+    max_lost_bytes: Annotated[
+        int | None,
+        typer.Option(min=0, metavar="BYTES", help="Fail, and write nothing, if more are lost."),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Write all records that damage did not touch to a clean copy, and say what is lost.
+
+    The copy appears when it is complete; SRC is only read, unless --in-place replaces it. The exit
+    code is 0 if a clean copy is there, whatever had to be left out.
+
+    \b
+    Examples:
+      tfrecs repair damaged.tfrecord clean.tfrecord
+      tfrecs repair --in-place damaged.tfrecord.gz
+      tfrecs repair --json damaged.tfrecord clean.tfrecord | jq .lost_bytes
+    """  # noqa: D301 - \b, the character, keeps the lines as they are
+    if (dst is None) == (not in_place):
+        raise SpecError("say where the clean copy goes: either DST or --in-place")
+    backup = keep_original(src) if dst is None else None
+    report = _with_progress(
+        lambda: repair_file(src, dst or src, max_lost_bytes=max_lost_bytes), quiet=json
+    )
+    if json:
+        say_json(_as_json(report, backup))
+        return
+    say(f"{report.records} records written to {report.output}")
+    if backup is not None:
+        say(f"the original is {backup}")
+    say_regions(report.regions, report.mended)
+
+
+def _with_progress(work: Callable[[], RepairReport], *, quiet: bool) -> RepairReport:
+    """Show on a terminal that long work goes on."""
+    errors = console(stderr=True)
+    if quiet or not errors.is_terminal:
+        return work()
+    begin = time.monotonic()
+    with errors.status("reading"):
+        report = work()
+    say(f"{time.monotonic() - begin:.1f} s", stderr=True)
+    return report
+
+
+def _as_json(report: RepairReport, backup: str | None) -> dict[str, Any]:
+    return {
+        "path": report.path,
+        "output": report.output,
+        "original": backup or report.path,
+        "records": report.records,
+        "mended": report.mended,
+        "lost_bytes": report.lost_bytes,
+        "regions": [region_as_json(region) for region in report.regions],
+    }

@@ -1,0 +1,81 @@
+"""Passes over damaged files: what is skipped, and who is told."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from tfrecs import _core
+from tfrecs.errors import SpecError
+from tfrecs.salvage import SkippedRegion
+
+
+class Losses:
+    """What a pass has skipped.
+
+    Attributes:
+        regions: How many regions: no more than records were lost.
+        nbytes: How many bytes they have together.
+        files: How many regions each damaged file has, by its path.
+    """
+
+    def __init__(self) -> None:
+        """Count nothing yet."""
+        self.clear()
+
+    def clear(self) -> None:
+        """Begin again."""
+        self.regions = 0
+        self.nbytes = 0
+        self.files: dict[str, int] = {}
+
+    def add(self, path: str, region: SkippedRegion) -> None:
+        """Count a region."""
+        self.regions += 1
+        self.nbytes += region.nbytes
+        self.files[path] = self.files.get(path, 0) + 1
+
+    def __repr__(self) -> str:
+        """Show the numbers."""
+        return f"Losses({self.regions} regions, {self.nbytes} bytes, {len(self.files)} files)"
+
+
+class Skipping(Iterator[Any]):
+    """The batches of a scan; what it skips is counted and told."""
+
+    def __init__(
+        self,
+        scan: _core.Scan,
+        losses: Losses,
+        on_skip: Callable[[str, SkippedRegion], object] | None,
+    ) -> None:
+        """Iterate over the batches of `scan`."""
+        self._scan = scan
+        self._losses = losses
+        self._on_skip = on_skip
+
+    def __next__(self) -> Any:
+        """Return the next batch."""
+        try:
+            return next(self._scan)
+        finally:
+            for path, *region in self._scan.take_skipped():
+                skipped = SkippedRegion(*region)
+                self._losses.add(path, skipped)
+                if self._on_skip is not None:
+                    self._on_skip(path, skipped)
+
+    def close(self) -> None:
+        """Stop the threads."""
+        self._scan.close()
+
+
+def checked_choice(on_corrupt: str, on_skip: object) -> str:
+    """Return what to do about damage.
+
+    Raises:
+        SpecError: There is no such choice, or nothing would ever be told.
+    """
+    if on_corrupt not in {"raise", "skip"}:
+        raise SpecError(f'on_corrupt must be "raise" or "skip", not {on_corrupt!r}')
+    if on_skip is not None and on_corrupt != "skip":
+        raise SpecError('on_skip is for on_corrupt="skip": what is raised is not skipped')
+    return on_corrupt

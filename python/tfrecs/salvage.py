@@ -1,0 +1,290 @@
+"""Damaged files: every record that damage did not touch, and where the others were."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path as FilePath
+
+from tfrecs import _core
+from tfrecs.errors import Error, ExistingFileError, SpecError
+from tfrecs.paths import Path
+from tfrecs.records import Records, RecordWriter
+
+_AHEAD = 1024  # records read at once for whoever takes them one by one
+
+
+@dataclass(frozen=True)
+class SkippedRegion:
+    """Bytes of a damaged file that hold no record any more.
+
+    Attributes:
+        begin: The first byte: its offset in the file, or, where the file is compressed, in what
+            comes out of it.
+        end: The offset of the byte behind the last one. It is `begin` where a compressed stream is
+            not sound (its trailer is missing, say), but no record is lost by that.
+        reason: What is wrong at `begin`, as the exception that a strict reader would raise.
+
+    Example:
+        >>> import tfrecs
+        >>> region = tfrecs.SkippedRegion(32, 64, tfrecs.CorruptRecordError("a flipped bit"))
+        >>> region.nbytes, str(region.reason)
+        (32, 'a flipped bit')
+    """
+
+    begin: int
+    end: int
+    reason: Error
+
+    @property
+    def nbytes(self) -> int:
+        """How many bytes are lost."""
+        return self.end - self.begin
+
+
+class Salvage(Iterator[bytes | SkippedRegion]):
+    """What salvage() returns: an iterator over records and skipped regions, in their order.
+
+    Example:
+        >>> import tfrecs
+        >>> with tfrecs.RecordWriter("whole.tfrecord") as out:
+        ...     out.write_batch([b"one", b"two"])
+        >>> found = tfrecs.salvage("whole.tfrecord")
+        >>> isinstance(found, tfrecs.Salvage), list(found), found.lost_bytes
+        (True, [b'one', b'two'], 0)
+    """
+
+    def __init__(self, salvage: _core.Salvage, path: str) -> None:
+        """Wrap the native object."""
+        self.path = path
+        self._salvage = salvage
+        self._records: Iterator[bytes] = iter(())
+
+    @property
+    def compression_type(self) -> str:
+        """How the file is compressed: "", "GZIP" or "ZLIB"."""
+        return self._salvage.compression_type
+
+    @property
+    def lost_bytes(self) -> int:
+        """How many bytes the regions skipped so far have."""
+        return self._salvage.lost[0]
+
+    @property
+    def lost_regions(self) -> int:
+        """How many regions have been skipped so far: at most so many as records are lost."""
+        return self._salvage.lost[1]
+
+    @property
+    def mended(self) -> int:
+        """How many records so far had damaged headers, and were proved by their data."""
+        return self._salvage.lost[2]
+
+    def __next__(self) -> bytes | SkippedRegion:
+        """Return the next record or region."""
+        while True:
+            record = next(self._records, None)
+            if record is not None:
+                return record
+            piece = self._piece(_AHEAD)
+            if isinstance(piece, SkippedRegion):
+                return piece
+            self._records = iter(piece)
+
+    def batches(self, n: int = 4096) -> Iterator[Records | SkippedRegion]:
+        """Iterate over Records of at most `n` records, and regions, without an object a record.
+
+        Example:
+            >>> import tfrecs
+            >>> with tfrecs.RecordWriter("three.tfrecord") as out:
+            ...     out.write_batch([b"a", b"b", b"c"])
+            >>> [len(batch) for batch in tfrecs.salvage("three.tfrecord").batches(2)]
+            [2, 1]
+        """
+        if n < 1:
+            raise ValueError(f"a batch has at least one record, not {n}")
+        while True:
+            try:
+                yield self._piece(n)
+            except StopIteration:
+                return
+
+    def _piece(self, n: int) -> Records | SkippedRegion:
+        piece = self._salvage.next_piece(n)
+        if piece is None:
+            raise StopIteration
+        return SkippedRegion(*piece) if isinstance(piece, tuple) else piece
+
+    def close(self) -> None:
+        """Close the file. Closing twice is no error."""
+        self._salvage.close()
+
+
+def salvage(
+    path: Path,
+    compression_type: str | None = "auto",
+    mode: str = "skip_corrupt",
+    *,
+    max_lost_bytes: int | None = None,
+    max_lost_records: int | None = None,
+) -> Salvage:
+    """Iterate over all records of a damaged file that damage did not touch, and over what is lost.
+
+    Each element is a record (bytes) or a SkippedRegion; together they are all of the file, in
+    order. Every record returned is proved by the checksum of its data. A record of which only the
+    header is damaged is returned.
+
+    Args:
+        path: A regular file, uncompressed or compressed. Of a damaged compressed file, what still
+            comes out goes to a temporary file first.
+        compression_type: As for RecordReader.
+        mode: What to forgive: "strict", nothing, as RecordReader; "tolerate_tail", a record that
+            the end of the file cuts off; "skip_corrupt", everything.
+        max_lost_bytes: More lost bytes than these raise CorruptRecordError.
+        max_lost_records: More lost records than these do. How many records a region held is not
+            known; it counts as one.
+
+    Raises:
+        CorruptRecordError, TruncatedFileError: Damage that is not forgiven.
+        NotTFRecordError: The file is of another format, and there is no record in it.
+        FileError: It cannot be read.
+        SpecError: There is no such mode or compression_type, or the path is a pipe.
+
+    Example:
+        >>> import pathlib, tfrecs
+        >>> with tfrecs.RecordWriter("damaged.tfrecord") as out:
+        ...     out.write_batch([b"one", b"two", b"three"])
+        >>> content = bytearray(pathlib.Path("damaged.tfrecord").read_bytes())
+        >>> content[31] ^= 1
+        >>> _ = pathlib.Path("damaged.tfrecord").write_bytes(content)
+        >>> for found in tfrecs.salvage("damaged.tfrecord"):
+        ...     if isinstance(found, tfrecs.SkippedRegion):
+        ...         print(f"lost: bytes {found.begin} to {found.end}: {found.reason.reason}")
+        ...     else:
+        ...         print(found)
+        b'one'
+        lost: bytes 19 to 38: corrupted record: the checksum of its data does not match
+        b'three'
+    """
+    name = os.fsdecode(path)
+    limits = [_checked("max_lost_bytes", max_lost_bytes)]
+    limits.append(_checked("max_lost_records", max_lost_records))
+    return Salvage(_core.Salvage(name, compression_type or "", mode, *limits), name)
+
+
+def _checked(what: str, limit: int | None) -> int | None:
+    if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 0):
+        raise SpecError(f"{what} must be an integer that is not negative, or None, not {limit!r}")
+    return limit
+
+
+@dataclass(frozen=True)
+class RepairReport:
+    """What repair() did.
+
+    Attributes:
+        path: The damaged file.
+        output: The clean copy.
+        records: How many records it has.
+        regions: What was skipped, in order.
+        mended: How many of the records had damaged headers.
+        compression_type: How the copy is compressed.
+
+    Example:
+        >>> import tfrecs
+        >>> with tfrecs.RecordWriter("sound.tfrecord") as out:
+        ...     out.write(b"a")
+        >>> report = tfrecs.repair("sound.tfrecord", "copy.tfrecord")
+        >>> report.records, report.lost_bytes, report.was_damaged
+        (1, 0, False)
+    """
+
+    path: str
+    output: str
+    records: int
+    regions: tuple[SkippedRegion, ...]
+    mended: int
+    compression_type: str
+
+    @property
+    def lost_bytes(self) -> int:
+        """How many bytes the regions have together."""
+        return sum(region.nbytes for region in self.regions)
+
+    @property
+    def was_damaged(self) -> bool:
+        """Whether anything was wrong with the file."""
+        return bool(self.regions or self.mended)
+
+
+def repair(
+    src: Path,
+    dst: Path,
+    compression_type: str | None = "auto",
+    *,
+    output_compression_type: str | None = "same",
+    max_lost_bytes: int | None = None,
+    max_lost_records: int | None = None,
+) -> RepairReport:
+    """Write all records of `src` that damage did not touch to `dst`, and report what is missing.
+
+    The copy appears under its name when it is complete; `dst` may be `src` itself. After an error
+    whatever `dst` was is still there.
+
+    Args:
+        src: The damaged file.
+        dst: The clean copy. A file of this name is replaced.
+        compression_type: How `src` is compressed, as for RecordReader.
+        output_compression_type: How to compress `dst`: "same" as `src`, or as for RecordWriter.
+        max_lost_bytes: As for salvage().
+        max_lost_records: As for salvage().
+
+    Raises:
+        Error: As salvage() and RecordWriter raise.
+
+    Example:
+        >>> import pathlib, tfrecs
+        >>> with tfrecs.RecordWriter("torn.tfrecord") as out:
+        ...     out.write_batch([b"one", b"two"])
+        >>> content = pathlib.Path("torn.tfrecord").read_bytes()
+        >>> _ = pathlib.Path("torn.tfrecord").write_bytes(content[:-1])
+        >>> report = tfrecs.repair("torn.tfrecord", "clean.tfrecord")
+        >>> report.records, report.lost_bytes, tfrecs.verify("clean.tfrecord").ok
+        (1, 18, True)
+    """
+    found = salvage(
+        src,
+        compression_type,
+        max_lost_bytes=max_lost_bytes,
+        max_lost_records=max_lost_records,
+    )
+    same = output_compression_type == "same"
+    codec = found.compression_type if same else output_compression_type
+    regions = []
+    with RecordWriter(dst, codec) as out:
+        for piece in found.batches():
+            if isinstance(piece, SkippedRegion):
+                regions.append(piece)
+            else:
+                out.write_batch(piece)
+    report = RepairReport(
+        found.path, out.path, out.num_records, tuple(regions), found.mended, out.compression_type
+    )
+    found.close()
+    return report
+
+
+def keep_original(path: str) -> str:
+    """Give a file a second name, with `.bak` behind it, and return that.
+
+    Raises:
+        ExistingFileError: There is such a file already.
+    """
+    backup = f"{path}.bak"
+    if os.path.lexists(backup):
+        raise ExistingFileError(f"{backup}: an earlier original is there already", path=backup)
+    try:
+        FilePath(backup).hardlink_to(path)
+    except OSError:  # not every file system has links
+        shutil.copy2(path, backup)
+    return backup
