@@ -4,8 +4,9 @@ Records are bytes in files (RecordReader, RecordWriter, ShardedWriter, count, ve
 writers leave is found by leftovers, and what a data set must have, by read_manifest. Examples are
 features in records: rows (encode_example, decode_example), columns (encode_batch, decode_batch),
 Records are bytes in files (RecordReader, RecordWriter, ShardedWriter, count, verify), also in
-damaged ones (salvage, repair). Examples are features in records: rows (encode_example, decode_example), columns (encode_batch, decode_batch),
-TensorFlow's parsing contract (parse_example) and protobuf messages (Example and the other eight).
+damaged ones (salvage, repair). Examples are features in records: rows (encode_example,
+decode_example), columns (encode_batch, decode_batch), TensorFlow's parsing contract (parse_example)
+and protobuf messages (Example and the other eight).
 Records of other messages: lists of examples (parse_example_list), tensorboard's events
 (read_events), and any protobuf message (decode_proto).
 Every exception is an Error, but for the TypeError and IndexError of Python's own protocols.

@@ -206,7 +206,7 @@ class Salvage:
     def lost(self) -> tuple[int, int, int]:
         """Bytes and regions lost so far, and records whose headers were damaged."""
     def next_piece(self, n: int) -> Records | tuple[int, int, Error] | None:
-        """The next records, at most `n`, or begin, end and reason of the next region without any."""
+        """The next records, at most `n`, or begin, end and reason of the next region."""
     def close(self) -> None:
         """Closes the file."""
 
@@ -230,7 +230,7 @@ class Scan:
     def __next__(self) -> Any: ...
     def close(self) -> None:
         """Stops the threads."""
-    def take_skipped(self) -> list[tuple[str, int, int, Error]]:
+    def take_skipped(self) -> list[tuple[PathLike[str], int, int, Error]]:
         """What has been skipped since the last call: path, begin, end and reason of each region."""
 
 @final

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path as FilePath
@@ -173,9 +174,11 @@ def salvage(
 
 
 def _checked(what: str, limit: int | None) -> int | None:
-    if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 0):
+    if limit is None:
+        return None
+    if isinstance(limit, bool) or not hasattr(limit, "__index__") or limit < 0:
         raise SpecError(f"{what} must be an integer that is not negative, or None, not {limit!r}")
-    return limit
+    return min(limit.__index__(), sys.maxsize)
 
 
 @dataclass(frozen=True)

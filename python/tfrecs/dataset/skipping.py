@@ -1,5 +1,6 @@
 """Passes over damaged files: what is skipped, and who is told."""
 
+import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -57,11 +58,11 @@ class Skipping(Iterator[Any]):
         try:
             return next(self._scan)
         finally:
-            for path, *region in self._scan.take_skipped():
-                skipped = SkippedRegion(*region)
-                self._losses.add(path, skipped)
+            for path, begin, end, reason in self._scan.take_skipped():
+                region = SkippedRegion(begin, end, reason)
+                self._losses.add(os.fspath(path), region)
                 if self._on_skip is not None:
-                    self._on_skip(path, skipped)
+                    self._on_skip(os.fspath(path), region)
 
     def close(self) -> None:
         """Stop the threads."""

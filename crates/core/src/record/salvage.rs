@@ -81,6 +81,7 @@ pub struct Salvage {
     state: State,
     view: Option<View>,
     steps: VecDeque<Step>,
+    ready: VecDeque<Piece>,
     joins: VecDeque<(u64, ErrorKind)>,
     known: Known,
     compression: Compression,
@@ -138,6 +139,7 @@ impl Salvage {
             state,
             view: None,
             steps: VecDeque::new(),
+            ready: VecDeque::new(),
             joins: VecDeque::new(),
             known: Known::default(),
             compression,
@@ -170,10 +172,13 @@ impl Salvage {
     /// interruption.
     pub fn next_piece(&mut self, n: usize) -> Result<Option<Piece>> {
         loop {
+            if let Some(piece) = self.ready.pop_front() {
+                return Ok(Some(piece));
+            }
             let next = match &self.state {
                 State::Ended => return Ok(self.unsound_join(u64::MAX)),
                 State::Failed(error) => return Err(error.clone()),
-                State::Reading(_) => self.read(n),
+                State::Reading(_) => self.read(n).map(|()| None),
                 State::Damaged(at, error) => {
                     let (at, error) = (*at, error.clone());
                     self.look(at, error).map(|()| None)
@@ -193,7 +198,7 @@ impl Salvage {
         }
     }
 
-    fn read(&mut self, n: usize) -> Result<Option<Piece>> {
+    fn read(&mut self, n: usize) -> Result<()> {
         let begin = self.reader.offset();
         let mut batch = self.reader.begin_batch(n);
         let mut pulse = Pulse::start();
@@ -209,17 +214,37 @@ impl Salvage {
                 }
                 Err(error) => {
                     let _ = self.reader.finish_batch(batch);
-                    return self.damage(error).map(|()| None);
+                    return self.damage(error);
                 }
             }
         }
         let records = self.reader.finish_batch(batch);
         if records.is_empty() {
             self.state = State::Ended;
-            return Ok(None);
+            return Ok(());
         }
         self.known.saw(&records, begin, self.reader.offset());
-        Ok(Some(Piece::Records(records)))
+        self.hand_out(&records, begin);
+        Ok(())
+    }
+
+    /// Hands out records, the first of which begins at `begin`, and between them what is wrong with a
+    /// compressed stream there.
+    fn hand_out(&mut self, records: &Records, begin: u64) {
+        let (mut from, mut at) = (0, begin);
+        for (number, record) in records.iter().enumerate() {
+            while let Some(join) = self.unsound_join(at) {
+                if number > from {
+                    let some = records.slice(from..number);
+                    self.ready.push_back(Piece::Records(some));
+                    from = number;
+                }
+                self.ready.push_back(join);
+            }
+            at += record.len() as u64 + AROUND;
+        }
+        let rest = records.slice(from..records.len());
+        self.ready.push_back(Piece::Records(rest));
     }
 
     /// The reader has come to something that it cannot read.
@@ -320,7 +345,8 @@ impl Salvage {
                 self.lost.mended += 1;
                 self.seek(end, self.reader.record() + 1)?;
                 self.state = State::Stepping(end);
-                Some(Piece::Records(records))
+                self.hand_out(&records, begin);
+                None
             }
             Step::Run(begin, end) => {
                 self.seek(begin, self.reader.record())?;
@@ -361,9 +387,10 @@ impl Salvage {
         self.joins.pop_front()
     }
 
-    /// A fault of a compressed stream that cost no record.
+    /// A fault of a compressed stream that cost no record, found at `before`.
     fn unsound_join(&mut self, before: u64) -> Option<Piece> {
         let (at, kind) = self.next_join(before)?;
+        let at = if before == u64::MAX { at } else { before };
         self.lost.regions += 1;
         Some(Piece::Skipped(SkippedRegion {
             begin: at,

@@ -174,24 +174,12 @@ impl World {
 
     pub fn damage(&mut self, dice: &mut Dice) -> &'static str {
         let size = self.bytes.len();
-        if size < 100 {
-            return "none";
-        }
         let at = dice.below(size);
-        let length = if dice.chance(4) {
-            4096
-        } else {
-            dice.between(1, 8192)
-        };
+        let length = [4096, dice.between(1, 8192)][dice.below(4).min(1)];
         match dice.below(9) {
             0..=2 => {
-                for place in at..at
-                    + if dice.chance(2) {
-                        1
-                    } else {
-                        dice.between(1, 16)
-                    }
-                {
+                let count = [1, dice.between(1, 16)][dice.below(2)];
+                for place in at..at + count {
                     self.flip(place, u8::try_from(dice.between(1, 255)).unwrap());
                 }
                 "flip"
@@ -211,7 +199,7 @@ impl World {
             }
             7 => {
                 let other = dice.below(size);
-                let page = if dice.chance(2) { 4096 } else { 1 };
+                let page = [1, 4096][dice.below(2)];
                 self.swap(at / page * page, other / page * page, length);
                 "swap"
             }

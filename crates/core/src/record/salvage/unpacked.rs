@@ -86,8 +86,8 @@ impl Unpacker<'_> {
                 None => self.behind(stream.next)?,
                 Some(fault) => {
                     self.joins.push((self.out.size, fault));
-                    let from = self.damaged_from(begin, &stream)?;
-                    self.find(from)?
+                    let (from, known) = self.damaged_from(begin, &stream)?;
+                    self.find(from, known)?
                 }
             };
         }
@@ -102,12 +102,13 @@ impl Unpacker<'_> {
         }
         let fault = ErrorKind::TrailingData(codec, "garbage");
         self.joins.push((self.out.size, fault));
-        self.find(next)
+        self.find(next, next)
     }
 
     /// Inflates a stream as far as it goes.
     fn stream(&mut self, entry: Entry) -> Result<(Stream, Option<ErrorKind>)> {
         let mut stream = Stream::new(entry, self.codec);
+        stream.marks.push((stream.next, self.out.size));
         loop {
             let (bytes, more) = stream.bite(self.packed, self.codec)?;
             self.out.write(bytes)?;
@@ -120,27 +121,33 @@ impl Unpacker<'_> {
         }
     }
 
-    /// From where on something behind damage in `stream` may be looked for: nothing that is known to be sound
-    /// has come out of what follows.
-    fn damaged_from(&mut self, entry: Entry, stream: &Stream) -> Result<u64> {
+    /// From where on something behind damage in `stream` may be looked for: another stream, and another place
+    /// in this one. Nothing that is known to be sound has come out of what follows the latter.
+    fn damaged_from(&mut self, entry: Entry, stream: &Stream) -> Result<(u64, u64)> {
         self.out.writer.flush()?;
         let mut view = View::new(self.content.try_clone()?, self.out.size, self.sound);
         self.sound = last_sound(&mut view, self.sound)?;
-        let reached = |&&(_, out): &&(u64, u64)| out >= self.sound;
-        let mark = stream.marks.iter().find(reached);
+        let sound = self.sound;
+        let reached = stream.marks.partition_point(|&(_, out)| out < sound);
+        let at = |mark: usize| stream.marks.get(mark).map_or(stream.next, |mark| mark.0);
         let (Entry::Header(start) | Entry::Middle(start)) = entry;
-        Ok(mark.map_or(stream.next, |mark| mark.0).max(start + 1))
+        // A stream that has lost its end may have gone on in the next one, within one bite.
+        let last = at(reached.saturating_sub(1));
+        Ok((last.max(start + 1), at(reached).max(start + 1)))
     }
 
-    /// The next place to enter.
-    fn find(&mut self, from: u64) -> Result<Option<Entry>> {
+    /// The next place to enter: from `from` on a stream, from `known` on any.
+    fn find(&mut self, from: u64, known: u64) -> Result<Option<Entry>> {
         let mut at = from;
         while let Some(entry) = next_entry(self.packed, at, self.codec)? {
-            if self.is_believed(entry)? {
+            let is_known = matches!(entry, Entry::Middle(place) if place < known);
+            if !is_known && self.is_believed(entry)? {
                 return Ok(Some(entry));
             }
-            let (Entry::Header(place) | Entry::Middle(place)) = entry;
-            at = place + 1;
+            at = match entry {
+                Entry::Header(place) => place + 1,
+                Entry::Middle(place) => place - 3,
+            };
         }
         Ok(None)
     }

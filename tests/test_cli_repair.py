@@ -1,0 +1,86 @@
+"""`tfrecs repair`, and what `tfrecs verify --salvage` says."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+import frames
+import tfrecs
+from tfrecs.cli import repair as _repair
+from tfrecs.cli import verify as _verify
+from tfrecs.cli.app import app
+
+RECORDS = [b"one", b"two", b"three"]
+DATA = frames.plain(RECORDS)
+DAMAGED = DATA[:31] + b"?" + DATA[32:]
+
+
+def run(*arguments: str | Path) -> Result:
+    assert _repair.repair is not None
+    assert _verify.verify is not None
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return frames.save(tmp_path / "a.tfrecord", DAMAGED)
+
+
+def test_copy(path: Path) -> None:
+    clean = path.with_name("b.tfrecord")
+    result = run("repair", path, clean)
+    assert result.exit_code == 0, result.output
+    assert "2 records written" in result.output
+    assert "19 bytes lost in 1 place" in result.output
+    assert "bytes 19 to 38: corrupted record" in result.output
+    assert list(tfrecs.RecordReader(clean)) == [b"one", b"three"]
+    assert path.read_bytes() == DAMAGED
+
+
+def test_in_place(path: Path) -> None:
+    result = run("repair", "--in-place", path)
+    assert result.exit_code == 0, result.output
+    assert list(tfrecs.RecordReader(path)) == [b"one", b"three"]
+    backup = path.with_name("a.tfrecord.bak")
+    assert backup.read_bytes() == DAMAGED
+    assert str(backup) in result.output.replace("\n", "")
+    assert run("repair", "--in-place", path).exit_code == 1  # an original is there already
+    assert backup.read_bytes() == DAMAGED
+
+
+def test_usage(path: Path) -> None:
+    assert run("repair", path).exit_code == 2
+    assert run("repair", "--in-place", path, path).exit_code == 2
+    assert run("repair", path.with_name("missing"), path).exit_code == 1
+    assert path.read_bytes() == DAMAGED
+
+
+def test_limit(path: Path) -> None:
+    clean = path.with_name("b.tfrecord")
+    result = run("repair", "--max-lost-bytes", "18", path, clean)
+    assert result.exit_code == 1
+    assert not clean.exists()
+
+
+def test_json(path: Path) -> None:
+    result = run("repair", "--json", path, path.with_name("b.tfrecord"))
+    found = json.loads(result.output)
+    assert (found["records"], found["lost_bytes"], found["mended"]) == (2, 19, 0)
+    (region,) = found["regions"]
+    assert (region["begin"], region["end"], region["type"]) == (19, 38, "CorruptRecordError")
+
+
+def test_verify_salvages(path: Path) -> None:
+    plain = run("verify", path)
+    assert plain.exit_code == 1
+    assert "can be read" not in plain.output
+    result = run("verify", "--salvage", path)
+    assert result.exit_code == 1
+    assert "2 records can be read" in result.output
+    assert "bytes 19 to 38" in result.output
+    found = json.loads(run("verify", "--salvage", "--json", path).output)
+    (file,) = found["files"]
+    assert file["salvage"]["records"] == 2
+    assert len(file["salvage"]["regions"]) == 1
