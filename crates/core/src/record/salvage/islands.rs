@@ -44,7 +44,7 @@ pub struct Islands {
 }
 
 /// The most chains that are looked at before some of them are judged.
-const MOST: usize = 1 << 14;
+const MOST: usize = 1 << 18;
 
 /// A chain that is longer than this, and than so many of the largest records, goes on behind what is looked at.
 const LONG: (u64, u64) = (16 << 20, 8);

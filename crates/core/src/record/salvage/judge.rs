@@ -5,8 +5,8 @@ use super::islands::{Island, Tail, hop};
 use super::view::View;
 use crate::error::Result;
 
-/// What a chain is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What a chain is, in the order of what speaks for its being content.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
     /// Records of the file.
     Top,
@@ -33,6 +33,8 @@ const TOO_LONG: u64 = 2;
 
 /// How many chains to either side a damaged record may go on at.
 const NEAR: usize = 12;
+/// If there are more chains than these, it is looked for at the next one only.
+const MANY: usize = 1000;
 
 /// Judges each of `islands`, which were found behind the damaged record at `damage`.
 ///
@@ -101,7 +103,8 @@ impl Judge<'_> {
                 return Ok(());
             }
         }
-        let near = next.saturating_sub(NEAR)..(next + NEAR).min(self.islands.len());
+        let most = if self.islands.len() > MANY { 1 } else { NEAR };
+        let near = next.saturating_sub(most)..(next + most).min(self.islands.len());
         // What is near is more likely.
         let mut near: Vec<usize> = near.collect();
         near.sort_by_key(|&other| (other < next, other.abs_diff(next)));
@@ -137,21 +140,28 @@ impl Judge<'_> {
         self.islands.binary_search_by_key(&start, |it| it.start)
     }
 
+    /// Makes two chains, and all of their kinds, of one kind: that of the later one.
     fn unite(&mut self, one: usize, other: usize) {
         let (from, to) = (self.kind(one), self.kind(other));
-        let (from, to) = (from.min(to), from.max(to));
-        for kind in &mut self.group {
-            if *kind == from {
-                *kind = to;
-            }
+        if let Some(place) = self.group.get_mut(from.min(to)) {
+            *place = from.max(to);
         }
     }
 
-    fn kind(&self, number: usize) -> usize {
-        self.group.get(number).copied().unwrap_or_default()
+    /// Follows the way from chain to chain to the last one of a kind, and shortens it.
+    fn kind(&mut self, number: usize) -> usize {
+        let mut at = number;
+        while let Some(next) = self.group.get(at).copied().filter(|&next| next != at) {
+            let beyond = self.group.get(next).copied().unwrap_or(next);
+            if let Some(place) = self.group.get_mut(at) {
+                *place = beyond;
+            }
+            at = next;
+        }
+        at
     }
 
-    fn is_top(&self, number: usize) -> bool {
+    fn is_top(&mut self, number: usize) -> bool {
         self.kind(number) == self.islands.len()
     }
 
@@ -161,11 +171,9 @@ impl Judge<'_> {
             self.sizes.largest = self.sizes.largest.max(island.largest);
             self.sizes.records += island.records;
         }
-        for number in 0..of_file {
-            if self.is_too_long(number) {
-                self.unite(number, of_file);
-            }
-        }
+        self.trust_the_long();
+        self.covered.sort_unstable();
+        self.claimed.sort_unstable();
         let mut verdicts = vec![Verdict::Top; of_file];
         let mut top = self.view.size();
         for (number, island) in self.islands.iter().enumerate().rev() {
@@ -184,8 +192,7 @@ impl Judge<'_> {
     /// By how a chain ends: one inside a record ends before the rest of that record and its checksum, at no
     /// header; one of the file at damage. The next records of the file begin at `top`.
     fn verdict(&mut self, number: usize, island: &Island, top: u64) -> Result<Verdict> {
-        let inside = |&(begin, end): &(u64, u64)| begin < island.start && island.end <= end;
-        if self.covered.iter().any(inside) {
+        if is_inside(&self.covered, island) {
             return Ok(Verdict::Nested);
         }
         if self.is_top(number) {
@@ -199,40 +206,59 @@ impl Judge<'_> {
         Ok(match end {
             // Too little for a record: the rest of the one around it, and its checksum.
             Some(end) if top.saturating_sub(end) < AROUND => Verdict::Nested,
-            _ if self.claimed.iter().any(inside) => Verdict::Doubtful,
+            _ if is_inside(&self.claimed, island) => Verdict::Doubtful,
             Some(end) if !is_zeroed(self.view, end)? => Verdict::Doubtful,
             _ => Verdict::Unclear,
         })
     }
 
-    /// Whether a chain, with those of its kind, is too long for a record of this file to hold it.
-    fn is_too_long(&self, number: usize) -> bool {
-        let together: u64 = (self.islands.iter().enumerate())
-            .filter(|(other, _)| self.kind(*other) == self.kind(number))
-            .map(|(_, island)| island.end - island.start)
-            .sum();
-        self.sizes.records >= ENOUGH && together > self.sizes.largest.saturating_mul(TOO_LONG)
-    }
-
-    /// Chains of one kind are all content if one is.
-    fn agree(&self, verdicts: &mut [Verdict]) {
-        let rank = |verdict: &Verdict| match verdict {
-            Verdict::Top => 0,
-            Verdict::Unclear => 1,
-            Verdict::Doubtful => 2,
-            Verdict::Nested => 3,
-        };
-        for number in 0..verdicts.len() {
-            if self.is_top(number) {
-                continue;
+    /// Chains that, with those of their kind, are too long for a record of this file to hold them are records
+    /// of the file.
+    fn trust_the_long(&mut self) {
+        if self.sizes.records < ENOUGH {
+            return;
+        }
+        let of_file = self.islands.len();
+        let mut together = vec![0; of_file + 1];
+        for (number, island) in self.islands.iter().enumerate() {
+            let kind = self.kind(number);
+            if let Some(sum) = together.get_mut(kind) {
+                *sum += island.end - island.start;
             }
-            let same = (0..verdicts.len()).filter(|&it| self.kind(it) == self.kind(number));
-            let worst = same
-                .filter_map(|it| verdicts.get(it).copied())
-                .max_by_key(rank);
-            if let (Some(place), Some(worst)) = (verdicts.get_mut(number), worst) {
-                *place = worst;
+        }
+        let limit = self.sizes.largest.saturating_mul(TOO_LONG);
+        for (kind, sum) in together.into_iter().enumerate() {
+            if sum > limit {
+                self.unite(kind, of_file);
             }
         }
     }
+
+    /// Chains of one kind are all content if one is.
+    fn agree(&mut self, verdicts: &mut [Verdict]) {
+        let mut worst = vec![Verdict::Top; verdicts.len() + 1];
+        for (number, verdict) in verdicts.iter().enumerate() {
+            let kind = self.kind(number);
+            if let Some(place) = worst.get_mut(kind) {
+                *place = (*place).max(*verdict);
+            }
+        }
+        for (number, verdict) in verdicts.iter_mut().enumerate() {
+            let kind = self.kind(number);
+            if kind < self.islands.len() {
+                *verdict = worst.get(kind).copied().unwrap_or(*verdict);
+            }
+        }
+    }
+}
+
+/// How many places before a chain are looked at for one that it is inside of.
+const LAST: usize = 64;
+
+/// Whether a chain lies in one of `places`, which are ordered by their beginnings.
+fn is_inside(places: &[(u64, u64)], island: &Island) -> bool {
+    let before = places.partition_point(|place| place.0 < island.start);
+    let before = places.get(..before).unwrap_or_default();
+    let mut last = before.iter().rev().take(LAST);
+    last.any(|&(_, end)| island.end <= end)
 }

@@ -13,7 +13,8 @@ const ENOUGH_RECORDS: u32 = 8;
 /// What has been found out.
 #[derive(Default)]
 pub struct Nesting {
-    is_found: bool,
+    /// Whether some do.
+    pub is_found: bool,
     /// How many records hold none, of those of each chain.
     without: Vec<u32>,
     bytes: u64,

@@ -172,6 +172,16 @@ impl Way<'_> {
         found.ok()
     }
 
+    /// Whether so many chains end at nothing that they can hardly be all records of the file.
+    fn ends_like_content(&self) -> bool {
+        let all = self.islands.iter().zip(self.verdicts);
+        let content = all.filter(|(island, verdict)| {
+            island.tail == islands::Tail::Broken && **verdict >= Verdict::Doubtful
+        });
+        let count = content.count();
+        count >= 4 && count * 4 >= self.islands.len()
+    }
+
     fn is_top(&mut self, number: usize) -> Result<bool> {
         Ok(match self.verdicts.get(number) {
             Some(Verdict::Top) => true,
@@ -180,6 +190,7 @@ impl Way<'_> {
                     let islands = self.islands.iter().map(|it| (it.start, it.end));
                     let chains = islands.chain([self.known.sound]);
                     self.known.nesting.look(self.view, chains)?;
+                    self.known.nesting.is_found |= self.ends_like_content();
                 }
                 !self.known.nesting.is_possible(number)
             }

@@ -14,6 +14,8 @@ const BLOCK: u64 = 256 << 10;
 const OVERLAP: usize = 16;
 /// How many blocks are kept.
 const KEPT: usize = 16;
+/// The checksum of fewer bytes is made of them all.
+const DIRECT: u64 = 8 << 10;
 /// The most checksums that are remembered.
 const MARKS: u64 = 1 << 20;
 
@@ -49,7 +51,7 @@ impl View {
             blocks: Vec::new(),
             sums: Sums {
                 base,
-                stride: stride.max(1 << 10),
+                stride: stride.max(64),
                 marks: vec![0],
             },
             pulse: Pulse::start(),
@@ -146,27 +148,47 @@ impl View {
         if end < begin || end + FOOTER as u64 > self.size {
             return Ok(false);
         }
-        let Some(footer) = self.at(end)?.first_chunk::<FOOTER>().copied() else {
-            return Ok(false);
-        };
-        Ok(self.checksum(begin, end)? == u32::from_le_bytes(footer))
+        let length = usize::try_from(end - begin).unwrap_or(usize::MAX);
+        if end - begin < DIRECT
+            && let Some((piece, behind)) = self.at(begin)?.split_at_checked(length)
+            && let Some(footer) = behind.first_chunk::<FOOTER>()
+        {
+            return Ok(crc::masked(piece) == u32::from_le_bytes(*footer));
+        }
+        let before = self.register(begin)?;
+        let (mark, from) = self.mark(end)?;
+        let (behind, footer) = self.last(mark, from, end)?;
+        let checksum = prefix::masked_between(before, behind, end - begin);
+        Ok(checksum == u32::from_le_bytes(footer))
     }
 
-    /// The masked checksum of a piece.
-    fn checksum(&mut self, begin: u64, end: u64) -> Result<u32> {
-        if end - begin < 2 * self.sums.stride {
-            let length = usize::try_from(end - begin).unwrap_or_default();
-            if let Some(piece) = self.at(begin)?.get(..length) {
-                return Ok(crc::masked(piece));
-            }
+    /// The register at `end`, which it is `mark` before at `from`, and the four bytes there.
+    fn last(&mut self, mark: u32, from: u64, end: u64) -> Result<(u32, [u8; FOOTER])> {
+        if self.has(from) && self.has(end) {
+            let behind = self.extend(mark, from, end)?;
+            let footer = self.at(end)?.first_chunk().copied();
+            return Ok((behind, footer.unwrap_or_default()));
         }
-        let behind = self.register(end)?;
-        let before = self.register(begin)?;
-        Ok(prefix::masked_between(before, behind, end - begin))
+        // What is far away is read by itself: thousands of headers may each claim another end.
+        let last = self.read(from, end + FOOTER as u64)?;
+        let (piece, footer) = last.split_last_chunk().unwrap_or((&[], &[0; FOOTER]));
+        Ok((prefix::extend(mark, piece), *footer))
+    }
+
+    /// Whether the block of this offset is in memory.
+    fn has(&self, offset: u64) -> bool {
+        let number = offset / BLOCK;
+        self.blocks.iter().any(|block| block.number == number)
     }
 
     /// The register of the checksum of all from the base up to `offset`.
-    pub fn register(&mut self, offset: u64) -> Result<u32> {
+    fn register(&mut self, offset: u64) -> Result<u32> {
+        let (mark, from) = self.mark(offset)?;
+        self.extend(mark, from, offset)
+    }
+
+    /// The register at the last place before `offset` at which it is remembered, and that place.
+    fn mark(&mut self, offset: u64) -> Result<(u32, u64)> {
         let Sums { base, stride, .. } = self.sums;
         let full = offset.saturating_sub(base) / stride;
         while (self.sums.marks.len() as u64) <= full {
@@ -175,12 +197,9 @@ impl View {
             let next = self.extend(last, from, from + stride)?;
             self.sums.marks.push(next);
         }
-        let mark = self
-            .sums
-            .marks
-            .get(usize::try_from(full).unwrap_or(usize::MAX));
-        let mark = mark.copied().unwrap_or_default();
-        self.extend(mark, base + full * stride, offset)
+        let place = usize::try_from(full).unwrap_or(usize::MAX);
+        let mark = self.sums.marks.get(place).copied().unwrap_or_default();
+        Ok((mark, base + full * stride))
     }
 
     fn extend(&mut self, mut register: u32, mut from: u64, to: u64) -> Result<u32> {
