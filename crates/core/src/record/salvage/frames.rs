@@ -1,5 +1,8 @@
 //! What stands at one place of a file: a record, a damaged one, or nothing that could be one.
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 use super::super::crc::{self, prefix};
 use super::super::frame::{FOOTER, HEADER};
 use super::view::View;
@@ -74,13 +77,19 @@ fn split(header: &[u8; HEADER]) -> (u64, u32) {
     (length, u32::from_le_bytes([c0, c1, c2, c3]))
 }
 
-/// The lengths that differ from `length` in one byte and have this checksum.
-fn one_byte_off(length: u64, checksum: u32) -> Vec<u64> {
-    (0..8)
-        .flat_map(|byte| (1..=255u64).map(move |change| length ^ (change << (8 * byte))))
-        .filter(|&length| crc::masked_length(length) == checksum)
-        .collect()
+/// The length that differs from `length` in one byte and has this checksum.
+fn one_byte_off(length: u64, checksum: u32) -> Option<u64> {
+    let difference = prefix::unmasked(crc::masked_length(length)) ^ prefix::unmasked(checksum);
+    CHANGES.get(&difference).map(|change| length ^ change)
 }
+
+/// By how it changes the checksum, each change of one byte of a length.
+static CHANGES: LazyLock<HashMap<u32, u64>> = LazyLock::new(|| {
+    let none = prefix::unmasked(crc::masked_length(0));
+    let changes = (0..8).flat_map(|byte| (1..=255u64).map(move |change| change << (8 * byte)));
+    let keyed = |change| (prefix::unmasked(crc::masked_length(change)) ^ none, change);
+    changes.map(keyed).collect()
+});
 
 fn bytes_alike(one: u32, other: u32) -> usize {
     let pairs = one.to_le_bytes().into_iter().zip(other.to_le_bytes());

@@ -131,8 +131,7 @@ impl View {
         while let Some(left) = self.size.checked_sub(offset + (HEADER + FOOTER) as u64) {
             let most =
                 usize::try_from((BLOCK - offset % BLOCK).min(left + 1)).unwrap_or(usize::MAX);
-            let places = self.at(offset)?.windows(HEADER).take(most);
-            if let Some(found) = first_header(places, left) {
+            if let Some(found) = first_header(self.at(offset)?, most, left) {
                 return Ok(Some(offset + found as u64));
             }
             offset += most as u64;
@@ -214,17 +213,29 @@ impl View {
     }
 }
 
-/// The first of `places`, the last but `left` of a file, that is a header. The length is looked at first,
-/// because hardly anything that is none has one that fits.
-fn first_header<'a>(mut places: impl Iterator<Item = &'a [u8]>, left: u64) -> Option<usize> {
-    let mut left = left;
-    places.position(|place| {
-        let fits = place
-            .first_chunk::<8>()
-            .is_some_and(|length| u64::from_le_bytes(*length) <= left);
-        left = left.wrapping_sub(1);
-        fits && place
-            .first_chunk::<HEADER>()
-            .is_some_and(|header| frame::parse_header(header).is_ok())
+/// The first of so many places at which a header stands, the first of them `left` before the last in the file.
+/// The length is looked at first, because hardly anything that is none has one that fits; and its last byte
+/// before that, of eight places at once, because it must be zero.
+fn first_header(bytes: &[u8], places: usize, left: u64) -> Option<usize> {
+    (0..places).step_by(8).find_map(|eight| {
+        let last = bytes.get(eight + 7..).and_then(<[u8]>::first_chunk);
+        if last.is_some_and(|last| !has_zero(u64::from_le_bytes(*last))) {
+            return None;
+        }
+        (eight..places.min(eight + 8)).find(|&place| {
+            let there = bytes.get(place..).unwrap_or_default();
+            let length = there
+                .first_chunk()
+                .map(|length| u64::from_le_bytes(*length));
+            length.is_some_and(|length| length <= left.saturating_sub(place as u64))
+                && there
+                    .first_chunk::<HEADER>()
+                    .is_some_and(|header| frame::parse_header(header).is_ok())
+        })
     })
+}
+
+/// Whether one of the eight bytes is zero.
+fn has_zero(word: u64) -> bool {
+    word.wrapping_sub(0x0101_0101_0101_0101) & !word & 0x8080_8080_8080_8080 != 0
 }
