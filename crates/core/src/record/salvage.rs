@@ -1,7 +1,7 @@
 //! Reading a damaged file: every record that is not damaged, and where the others were.
 //!
 //! The format has no marks to find records by, only a checksum of each length and one of each record's data.
-//! Undamaged stretches are read as ever ([`RecordReader`](super::RecordReader)). At damage:
+//! Undamaged stretches are read as ever ([`RecordReader`]). At damage:
 //!
 //! 1. A sound header, or one that is wrong in one byte, says where its record ends. If another header stands
 //!    there, or the file ends, that record alone is lost; or not even that one, if its data proves it.
