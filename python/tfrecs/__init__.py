@@ -58,7 +58,6 @@ from tfrecs.parsing import (
 from tfrecs.ranges import FileRange, Range, plan_ranges, read_range
 from tfrecs.raw import decode_raw
 from tfrecs.records import RecordReader, Records, count, verify
-from tfrecs.records import RecordReader, Records, RecordWriter, count, verify
 from tfrecs.salvage import RepairReport, Salvage, SkippedRegion, repair, salvage
 from tfrecs.sequences import decode_sequence_batch, encode_sequence_batch
 from tfrecs.sharded import ShardedWriter

@@ -10,7 +10,8 @@ from pathlib import Path as FilePath
 from tfrecs import _core
 from tfrecs.errors import Error, ExistingFileError, SpecError
 from tfrecs.paths import Path
-from tfrecs.records import Records, RecordWriter
+from tfrecs.records import Records
+from tfrecs.writer import RecordWriter
 
 _AHEAD = 1024  # records read at once for whoever takes them one by one
 

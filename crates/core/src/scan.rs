@@ -13,8 +13,8 @@ use crate::example::Decode;
 use crate::example::decode::{RecordError, for_each_group};
 use crate::example::values::Outlook;
 use crate::ordered::Ordered;
-use crate::record::walk::LARGE;
 use crate::record::salvage::{Piece, Salvage, SalvageOptions, SkippedRegion};
+use crate::record::walk::LARGE;
 use crate::record::{Extent, Hops, Lent, ReadOptions, RecordReader, Records};
 
 /// What to read, and how.
@@ -226,7 +226,7 @@ impl Feed {
 /// A file that is being read.
 enum Shard {
     /// Its first damage is an error.
-    Strict(Strict),
+    Strict(Box<Strict>),
     /// Its damage is skipped.
     Lenient(Box<Salvage>, PathBuf, Skipped),
 }
@@ -234,7 +234,9 @@ enum Shard {
 impl Shard {
     fn open(path: &Path, read: ReadOptions, skipped: Option<&Skipped>) -> Result<Self> {
         let Some(skipped) = skipped else {
-            return Ok(Self::Strict(Strict::new(RecordReader::open(path, read)?)));
+            return Ok(Self::Strict(Box::new(Strict::new(RecordReader::open(
+                path, read,
+            )?))));
         };
         let options = SalvageOptions {
             compression: read.compression,

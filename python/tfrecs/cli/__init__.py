@@ -6,8 +6,7 @@ It needs the extra `cli`; importing this package does not.
 import sys
 from importlib import import_module
 
-COMMANDS = ["count", "head", "index", "verify", "convert"]
-COMMANDS = ["count", "head", "verify", "repair", "convert"]
+COMMANDS = ["count", "head", "index", "verify", "repair", "convert"]
 EXTRA = {"typer", "click", "rich"}
 
 

@@ -196,7 +196,6 @@ fn cut_off(spans: &[Span], have: usize) -> (usize, ErrorKind) {
 }
 
 /// Reads from `offset` on until `room` is full or the file ends, and says how many bytes that were.
-/// Reads bytes from `offset` on, as many as there is room for; fewer at the end of the file.
 pub(super) fn fill(file: &File, room: &mut [u8], offset: u64) -> std::io::Result<usize> {
     let mut filled = 0;
     while let Some(rest) = room.get_mut(filled..).filter(|rest| !rest.is_empty()) {
