@@ -300,7 +300,7 @@ impl IndexedFile {
             return Ok(Handle::Kept(&file.0));
         }
         let located = |error: std::io::Error| Error::from(error).with_path(&self.path);
-        let file = File::open(&self.path).map_err(located)?;
+        let file = open_quietly(&self.path).map_err(located)?;
         if !self.of.is_of(&file.metadata().map_err(located)?) {
             return Err(self.has_changed());
         }
@@ -313,6 +313,31 @@ impl IndexedFile {
         });
         Ok(Handle::Kept(&kept.0))
     }
+}
+
+/// Opens a file whose time of access need not be kept: to think about it takes a tenth of the time of a small read.
+/// Only the file's owner may say so.
+#[cfg(all(
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+))]
+fn open_quietly(path: &Path) -> std::io::Result<File> {
+    use std::os::unix::fs::OpenOptionsExt;
+
+    const O_NOATIME: i32 = 0o100_0000;
+    let quietly = File::options()
+        .read(true)
+        .custom_flags(O_NOATIME)
+        .open(path);
+    quietly.or_else(|_| File::open(path))
+}
+
+#[cfg(not(all(
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+)))]
+fn open_quietly(path: &Path) -> std::io::Result<File> {
+    File::open(path)
 }
 
 /// An open file, kept open or not.

@@ -109,19 +109,20 @@ impl Sequence {
     /// # Errors
     /// As of [`Self::get`].
     pub fn read(&self, indices: &[usize]) -> Result<Records> {
-        let mut wanted = Vec::with_capacity(indices.len());
-        for (slot, &index) in indices.iter().enumerate() {
+        // In the order in which they lie in the files.
+        let mut sorted: Vec<(usize, usize)> = indices.iter().copied().zip(0..).collect();
+        sorted.sort_unstable();
+        let mut wanted = Vec::with_capacity(sorted.len());
+        for (index, slot) in sorted {
             let (which, file, number) = self.find(index)?;
-            let place = place_of(file, number)?;
             wanted.push(Wanted {
                 file,
                 which,
                 number,
-                place,
+                place: place_of(file, number)?,
                 slot,
             });
         }
-        wanted.sort_unstable_by_key(|it| (it.which, it.place.start));
         self.read_wanted(&wanted)
     }
 
