@@ -20,6 +20,8 @@ TREE: dict[type[errors.Error], tuple[type[BaseException], ...]] = {
     errors.ParseError: (errors.Error, ValueError),
     errors.SpecError: (errors.Error, ValueError),
     errors.StateError: (errors.Error, ValueError),
+    errors.LimitError: (errors.Error, ValueError),
+    errors.OutOfMemoryError: (errors.Error, MemoryError),
     errors.FileError: (errors.Error, OSError),
     errors.MissingFileError: (errors.FileError, FileNotFoundError),
     errors.DirectoryError: (errors.FileError, IsADirectoryError),

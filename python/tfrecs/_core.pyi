@@ -54,6 +54,9 @@ _Feature: TypeAlias = tuple[str, str, str, list[int] | None, Any]
 """Name, dtype, layout ("fixed", "ragged" or "repeated"), shape of an element, and default values;
 of a feature list, whether it may be missing."""
 
+_Limits: TypeAlias = tuple[int | None, int | None]
+"""max_record_bytes, max_decompressed_bytes; None: what holds by default."""
+
 _Plain: TypeAlias = Callable[[str, Any], Any]
 """Makes a value (of the feature named) one of Python's own plain types."""
 
@@ -100,7 +103,13 @@ class Records:
 class Reader:
     """Reads the records of one file."""
 
-    def __new__(cls, path: str | PathLike[str], compression_type: str, verify: bool) -> Self: ...
+    def __new__(
+        cls,
+        path: str | PathLike[str],
+        compression_type: str,
+        verify: bool,
+        limits: _Limits = (None, None),
+    ) -> Self: ...
     @property
     def compression_type(self) -> str:
         """How the file is compressed: "", "GZIP" or "ZLIB"."""
@@ -222,6 +231,8 @@ class Scan:
         threads: int,
         compression_type: str,
         verify: bool,
+        limits: _Limits,
+        most_bytes: int | None = None,
         features: tuple[_Feature, ...] | None = None,
         lists: tuple[_Feature, ...] | None = None,
         skip_corrupt: bool = False,

@@ -7,6 +7,8 @@
     ├── ParseError           (ValueError)   a sound record does not hold what was asked for
     ├── SpecError            (ValueError)   the request itself makes no sense
     ├── StateError           (ValueError)   the object cannot do this now: closed, failed before
+    ├── LimitError           (ValueError)   it is more than the caller allows
+    ├── OutOfMemoryError     (MemoryError)  there is no memory for so large a record
     └── FileError            (OSError)      the operating system refused
         ├── MissingFileError     (FileNotFoundError)
         ├── DirectoryError       (IsADirectoryError)
@@ -169,6 +171,31 @@ class StateError(Error, ValueError):
         ... except tfrecs.StateError as error:
         ...     print(error.reason)
         Writer is closed.
+    """
+
+
+class LimitError(Error, ValueError):
+    """A file asks for more memory or work than `max_record_bytes`, `max_decompressed_bytes` allow.
+
+    Example:
+        >>> import tfrecs
+        >>> with tfrecs.RecordWriter("zeros.tfrecord.gz") as out:
+        ...     out.write(bytes(10_000_000))
+        >>> try:
+        ...     next(tfrecs.RecordReader("zeros.tfrecord.gz", max_record_bytes=1_000_000))
+        ... except tfrecs.LimitError as error:
+        ...     print(error.reason.partition(";")[0])
+        the record has 10000000 bytes, and max_record_bytes allows 1000000
+    """
+
+
+class OutOfMemoryError(Error, MemoryError):
+    """There is no memory for a record as long as the one at this place.
+
+    Example:
+        >>> import tfrecs
+        >>> issubclass(tfrecs.OutOfMemoryError, MemoryError)
+        True
     """
 
 

@@ -1,4 +1,4 @@
-"""Numbers that callers give: positive integers, and how many threads."""
+"""Numbers that callers give: positive integers, how many threads, and how much is too much."""
 
 import os
 from typing import Any
@@ -17,6 +17,28 @@ def checked_limit(what: str, given: Any, wanted: str = "a positive integer") -> 
     if isinstance(given, bool) or not isinstance(given, int | np.integer) or given < 1:
         raise SpecError(f"{what} must be {wanted}, not {given!r}")
     return int(given)
+
+
+def checked_limits(
+    max_record_bytes: int | None, max_decompressed_bytes: int | None
+) -> tuple[int | None, int | None]:
+    """Return what whatever reads a file takes as `limits`; None: what holds by default.
+
+    Raises:
+        SpecError: One of them is no positive integer.
+    """
+    given = {
+        "max_record_bytes": max_record_bytes,
+        "max_decompressed_bytes": max_decompressed_bytes,
+    }
+    record, decompressed = (
+        # More than 64 bits can say is no limit, and no file has it.
+        limit
+        if limit is None
+        else min(checked_limit(name, limit, "a positive integer or None"), 2**64 - 1)
+        for name, limit in given.items()
+    )
+    return record, decompressed
 
 
 def checked_threads(num_threads: int | None) -> int:

@@ -8,7 +8,8 @@ from typing import Self
 
 from tfrecs import _core
 from tfrecs.errors import Error, SpecError
-from tfrecs.limits import checked_threads
+from tfrecs.errors import Error, SpecError
+from tfrecs.limits import checked_limits, checked_threads
 from tfrecs.paths import Path, Paths, expand_paths
 
 Records = _core.Records
@@ -26,6 +27,9 @@ class RecordReader(_core.Iteration, Iterator[bytes]):
             or "ZLIB" (TensorFlow's names) insist.
         verify: Whether to check the checksum of each record's data. False is for files whose writer
             did not compute it; the checksum of the length is checked always.
+        max_record_bytes: The longest record that is read. None is 4 GiB where the size of the file
+            does not bound its records, in compressed files and pipes, and no limit elsewhere.
+        max_decompressed_bytes: The most bytes that may come out of a compressed file; None is 1 TiB.
         input_buffer_size: Accepted because TensorFlow has it; it means nothing here.
         window_bits: Likewise: the stream itself says how large its window is.
 
@@ -33,6 +37,7 @@ class RecordReader(_core.Iteration, Iterator[bytes]):
         NotTFRecordError: The file is of another format.
         FileError: It cannot be opened.
         SpecError: There is no such compression_type.
+        LimitError: By reading: a record, or the file, is larger than is allowed.
 
     Example:
         >>> import tfrecs
@@ -49,13 +54,16 @@ class RecordReader(_core.Iteration, Iterator[bytes]):
         compression_type: str | None = "auto",
         verify: bool = True,
         *,
+        max_record_bytes: int | None = None,
+        max_decompressed_bytes: int | None = None,
         input_buffer_size: int | None = None,
         window_bits: int | None = None,
     ) -> None:
         """Open the file."""
         del input_buffer_size, window_bits
         self.path = os.fsdecode(path)
-        self._reader = _core.Reader(self.path, compression_type or "", verify)
+        limits = checked_limits(max_record_bytes, max_decompressed_bytes)
+        self._reader = _core.Reader(self.path, compression_type or "", verify, limits)
         self._iterate_over(self._reader)
 
     @property

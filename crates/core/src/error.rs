@@ -40,6 +40,10 @@ pub enum Category {
     Spec,
     /// The object cannot do this now (closed, failed before).
     State,
+    /// More than the caller allows: of memory, or of work.
+    Limit,
+    /// There is no memory left.
+    Memory,
     /// The operating system refused.
     Io,
 }
@@ -73,6 +77,17 @@ pub enum ErrorKind {
     LostTooMuch(u64, u64, Box<ErrorKind>),
     /// The file is of another format: what it looks like.
     NotTfRecord(&'static str),
+    /// A record is longer than [`Limits`](crate::record::Limits) allows: so many bytes instead of so many.
+    RecordLimit {
+        /// Bytes of the record's data.
+        length: u64,
+        /// Bytes that are allowed.
+        limit: u64,
+    },
+    /// More than so many bytes come out of a compressed file.
+    DecompressedLimit(u64),
+    /// There is no memory for so many bytes.
+    OutOfMemory(usize),
     /// A message is not valid protobuf.
     Wire(crate::example::wire::WireError),
     /// A message is valid, and its content is not what the spec asks for.
@@ -100,10 +115,34 @@ impl ErrorKind {
             | Self::ImpossibleLength(_)
             | Self::TruncatedStream(_) => Category::Truncated,
             Self::NotTfRecord(_) => Category::NotTfRecord,
+            Self::RecordLimit { .. } | Self::DecompressedLimit(_) => Category::Limit,
+            Self::OutOfMemory(_) => Category::Memory,
             Self::Wire(_) | Self::Content(_) => Category::Parse,
             Self::Spec(_) => Category::Spec,
             Self::State(_) => Category::State,
             Self::Io(..) => Category::Io,
+        }
+    }
+}
+
+impl ErrorKind {
+    /// The text of what is too much.
+    fn fmt_too_much(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::RecordLimit { length, limit } => write!(
+                f,
+                "the record has {length} bytes, and max_record_bytes allows {limit}; \
+                 if you trust the file, allow more"
+            ),
+            Self::DecompressedLimit(limit) => write!(
+                f,
+                "more comes out of the compressed file than the {limit} bytes that \
+                 max_decompressed_bytes allows; if you trust the file, allow more"
+            ),
+            Self::OutOfMemory(bytes) => {
+                write!(f, "there is no memory left: {bytes} more bytes are needed")
+            }
+            _ => Ok(()),
         }
     }
 }
@@ -151,6 +190,9 @@ impl fmt::Display for ErrorKind {
                 "more is lost than is allowed: {bytes} bytes in {regions} places, here {last}"
             ),
             Self::NotTfRecord(what) => write!(f, "not a TFRecord file: it looks like {what}"),
+            Self::RecordLimit { .. } | Self::DecompressedLimit(_) | Self::OutOfMemory(_) => {
+                self.fmt_too_much(f)
+            }
             Self::Wire(error) => write!(f, "broken protobuf message: {error}"),
             Self::Content(text) | Self::Spec(text) | Self::State(text) | Self::Io(_, _, text) => {
                 f.write_str(text)

@@ -14,7 +14,7 @@
     reason = "an allocator deals in addresses; each use says why it is sound"
 )]
 
-use std::alloc::{GlobalAlloc, Layout, System};
+use std::alloc::{self, GlobalAlloc, Layout, System};
 use std::cell::UnsafeCell;
 use std::hint;
 use std::ptr;
@@ -189,6 +189,28 @@ impl Memory {
         }
         to
     }
+}
+
+/// So many zeros, if there is memory for them.
+///
+/// ```
+/// assert_eq!(tfrecs_core::memory::zeros(3), Some(vec![0; 3]));
+/// assert_eq!(tfrecs_core::memory::zeros(usize::MAX), None);
+/// ```
+#[must_use]
+pub fn zeros(size: usize) -> Option<Vec<u8>> {
+    if size == 0 {
+        return Some(Vec::new());
+    }
+    let layout = Layout::array::<u8>(size).ok()?;
+    // SAFETY: the size is not zero.
+    let start = unsafe { alloc::alloc_zeroed(layout) };
+    if start.is_null() {
+        return None;
+    }
+    // SAFETY: it comes from the allocator that boxes use, with the layout of so many bytes, all zero.
+    let all = unsafe { Box::from_raw(ptr::slice_from_raw_parts_mut(start, size)) };
+    Some(all.into_vec())
 }
 
 impl Default for Memory {

@@ -26,6 +26,8 @@ pub struct Request {
     pub read: ReadOptions,
     /// How many records a batch has; batches go on across the ends of files.
     pub batch: usize,
+    /// How many bytes of records are enough for a batch, even if they are fewer.
+    pub most_bytes: usize,
     /// Whether to leave out a last batch of fewer records.
     pub drop_remainder: bool,
     /// How many threads work.
@@ -140,7 +142,8 @@ impl Part {
         let records = match self {
             Self::Read(records) => records,
             Self::Found(extent) => {
-                let buffer = lent.take(extent.bytes());
+                // Without memory for it, reading says so, and of which record.
+                let buffer = lent.take(extent.bytes()).unwrap_or_default();
                 let records = extent.read(0..extent.len(), buffer)?;
                 records.lend(lent);
                 records
@@ -165,6 +168,7 @@ struct Feed {
     paths: std::vec::IntoIter<PathBuf>,
     read: ReadOptions,
     batch: usize,
+    most_bytes: usize,
     drop_remainder: bool,
     skipped: Option<Skipped>,
     shard: Option<Shard>,
@@ -180,6 +184,7 @@ impl Feed {
                 ..request.read
             },
             batch: request.batch.max(1),
+            most_bytes: request.most_bytes.max(1),
             drop_remainder: request.drop_remainder,
             skipped: request.skipped.clone(),
             shard: None,
@@ -197,21 +202,23 @@ impl Feed {
     }
 
     fn next_parts(&mut self) -> Result<Option<Vec<Part>>> {
-        let (mut parts, mut missing) = (Vec::new(), self.batch);
+        let (mut parts, mut missing, mut bytes) = (Vec::new(), self.batch, self.most_bytes);
         while missing > 0
-            && let Some(part) = self.next_part(missing)?
+            && bytes > 0
+            && let Some(part) = self.next_part(missing, bytes)?
         {
             missing -= part.len();
+            bytes = bytes.saturating_sub(part.bytes().1);
             parts.push(part);
         }
         let is_wanted = missing == 0 || !self.drop_remainder;
         Ok(Some(parts).filter(|parts| is_wanted && !parts.is_empty()))
     }
 
-    fn next_part(&mut self, n: usize) -> Result<Option<Part>> {
+    fn next_part(&mut self, n: usize, bytes: usize) -> Result<Option<Part>> {
         loop {
             if let Some(shard) = &mut self.shard
-                && let Some(part) = shard.next_part(n)?
+                && let Some(part) = shard.next_part(n, bytes)?
             {
                 return Ok(Some(part));
             }
@@ -281,16 +288,16 @@ impl Strict {
         }
     }
 
-    fn next_part(&mut self, n: usize) -> Result<Option<Part>> {
+    fn next_part(&mut self, n: usize, bytes: usize) -> Result<Option<Part>> {
         if let Some(mut hops) = self.hops.take() {
-            if let Some(extent) = hops.find(n)? {
+            if let Some(extent) = hops.find(n, bytes)? {
                 self.hops = Some(hops);
                 return Ok(Some(Part::Found(extent)));
             }
             self.reads_on = true;
             self.reader.seek(hops.offset(), hops.record())?;
         }
-        let records = self.reader.read_batch(n)?;
+        let records = self.reader.read_some(n, bytes)?;
         if records.is_empty() {
             return Ok(None);
         }

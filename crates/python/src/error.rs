@@ -42,6 +42,8 @@ fn class_of<'py>(py: Python<'py>, error: &Error) -> PyResult<Bound<'py, PyType>>
         Category::Parse => "ParseError",
         Category::Spec => "SpecError",
         Category::State => "StateError",
+        Category::Limit => "LimitError",
+        Category::Memory => "OutOfMemoryError",
         Category::Io => match error.kind() {
             ErrorKind::Io(std::io::ErrorKind::NotFound, ..) => "MissingFileError",
             ErrorKind::Io(std::io::ErrorKind::IsADirectory, ..) => "DirectoryError",

@@ -8,7 +8,7 @@ use pyo3::sync::MutexExt;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
 use tfrecs_core::interrupt::Pulse;
 use tfrecs_core::record::reader::Step;
-use tfrecs_core::record::{Compression, ReadOptions, RecordReader};
+use tfrecs_core::record::{Compression, Limits, ReadOptions, RecordReader};
 use tfrecs_core::{Error, Result};
 
 use crate::error::{Raise, check_signals, raise};
@@ -29,6 +29,32 @@ pub fn compression_of(name: &str) -> Result<Option<Compression>> {
     }
 }
 
+/// `max_record_bytes` and `max_decompressed_bytes`, as Python's side gives them to whatever reads files.
+pub type GivenLimits = (Option<u64>, Option<u64>);
+
+/// The same for the core.
+pub fn limits_of((max_record_bytes, max_decompressed_bytes): GivenLimits) -> Limits {
+    Limits {
+        max_record_bytes,
+        max_decompressed_bytes,
+    }
+}
+
+/// The record as Python's bytes.
+fn to_bytes<'py>(py: Python<'py>, record: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
+    if record.len() < LARGE {
+        return Ok(PyBytes::new(py, record));
+    }
+    // For this one there may be no memory.
+    PyBytes::new_with(py, record.len(), |room| {
+        room.copy_from_slice(record);
+        Ok(())
+    })
+}
+
+/// From so many bytes on, a missing bit of memory is an exception.
+const LARGE: usize = 1 << 20;
+
 /// Reads the records of one file.
 #[pyclass(frozen, name = "Reader", module = "tfrecs._core")]
 pub struct PyReader(Shared<Option<RecordReader>>);
@@ -44,7 +70,14 @@ fn closed() -> Error {
 #[pymethods]
 impl PyReader {
     #[new]
-    fn new(py: Python<'_>, path: PathBuf, compression_type: &str, verify: bool) -> PyResult<Self> {
+    #[pyo3(signature = (path, compression_type, verify, limits=(None, None)))]
+    fn new(
+        py: Python<'_>,
+        path: PathBuf,
+        compression_type: &str,
+        verify: bool,
+        limits: GivenLimits,
+    ) -> PyResult<Self> {
         let located = |error: Error| error.with_path(&path);
         let compression = compression_of(compression_type)
             .map_err(located)
@@ -52,6 +85,7 @@ impl PyReader {
         let options = ReadOptions {
             compression,
             verify,
+            limits: limits_of(limits),
         };
         let reader = match pipe::open(py, &path, pipe::End::Read)? {
             Some(pipe) => py.detach(|| RecordReader::from_file(pipe, &path, options)),
@@ -79,7 +113,7 @@ impl PyReader {
                 let reader = opened(&mut guard).or_raise(py)?;
                 match reader.step().or_raise(py)? {
                     Step::Record(range) => {
-                        return Ok(Some(PyBytes::new(py, reader.bytes(range))));
+                        return to_bytes(py, reader.bytes(range)).map(Some);
                     }
                     Step::End => return Ok(None),
                     Step::NeedBytes => {}

@@ -15,7 +15,7 @@ use tfrecs_core::scan::{Request, Scan, Skipped, scan_columns, scan_records};
 use crate::columns::PyColumns;
 use crate::decode::{SpecPieces, assemble};
 use crate::error::Raise;
-use crate::reader::compression_of;
+use crate::reader::{GivenLimits, compression_of, limits_of};
 use crate::records::PyRecords;
 use crate::salvage::region_of;
 use crate::shared::Shared;
@@ -47,7 +47,7 @@ impl PyScan {
     /// features (and, if there are lists, of those), and the places of the records as Records without
     /// content.
     #[new]
-    #[pyo3(signature = (paths, batch, drop_remainder, threads, compression_type, verify, features=None, lists=None, skip_corrupt=false))]
+    #[pyo3(signature = (paths, batch, drop_remainder, threads, compression_type, verify, limits, most_bytes=None, features=None, lists=None, skip_corrupt=false))]
     #[allow(clippy::too_many_arguments, reason = "nobody but Dataset calls it")]
     fn new(
         py: Python<'_>,
@@ -57,6 +57,8 @@ impl PyScan {
         threads: usize,
         compression_type: &str,
         verify: bool,
+        limits: GivenLimits,
+        most_bytes: Option<usize>,
         features: Option<Bound<'_, PyTuple>>,
         lists: Option<Bound<'_, PyTuple>>,
         skip_corrupt: bool,
@@ -67,8 +69,10 @@ impl PyScan {
             read: ReadOptions {
                 compression: compression_of(compression_type).or_raise(py)?,
                 verify,
+                limits: limits_of(limits),
             },
             batch,
+            most_bytes: most_bytes.unwrap_or(usize::MAX),
             drop_remainder,
             threads,
             skipped: skipped.clone(),

@@ -10,14 +10,16 @@ from tfrecs.dataset.parsed import ParsedBatch, parsed_batch, parsed_sequences
 from tfrecs.dataset.skipping import Losses, Skipping, checked_choice
 from tfrecs.errors import SpecError
 from tfrecs.features import Features
-from tfrecs.limits import checked_threads
+from tfrecs.limits import checked_limits, checked_threads
 from tfrecs.parsing import parse_single_example, parse_single_sequence_example
 from tfrecs.parsing.assembly import Recipes
 from tfrecs.parsing.plan import Plan, plan_context, plan_examples, plan_lists
 from tfrecs.paths import Paths, expand_paths
 from tfrecs.salvage import SkippedRegion
 
-_AHEAD = 256  # records read at once for a dataset that is iterated record by record
+# What is read at once for a dataset that is iterated record by record: records, or bytes.
+_AHEAD = 256
+_AHEAD_BYTES = 1 << 20
 
 
 class _Plans:
@@ -50,6 +52,8 @@ class Dataset:
         sequence_features: What to parse of their feature lists.
         compression_type: As for RecordReader.
         verify: Whether to check the checksum of each record's data.
+        max_record_bytes, max_decompressed_bytes: As for RecordReader. A batch of `n` records may
+            take `n` times as much; lower them for files that somebody else made.
         num_threads: How many threads read and parse; None is one for each core.
         on_corrupt: What to do about damage: "raise", or "skip" what it touched and go on, as
             salvage() does (which always checks the data). Files must then be regular ones.
@@ -83,6 +87,8 @@ class Dataset:
         num_threads: int | None = None,
         on_corrupt: str = "raise",
         on_skip: Callable[[str, SkippedRegion], object] | None = None,
+        max_record_bytes: int | None = None,
+        max_decompressed_bytes: int | None = None,
     ) -> None:
         """Describe what to read."""
         self._paths = expand_paths(paths)
@@ -92,6 +98,7 @@ class Dataset:
         self._plans = _plans(features, context_features, sequence_features)
         self._compression_type = compression_type or ""
         self._verify = bool(verify)
+        self._limits = checked_limits(max_record_bytes, max_decompressed_bytes)
         self._num_threads = checked_threads(num_threads)
         self._on_corrupt = checked_choice(on_corrupt, on_skip)
         self._on_skip = on_skip
@@ -169,6 +176,8 @@ class Dataset:
             self._num_threads,
             self._compression_type,
             self._verify,
+            self._limits,
+            batch.most_bytes,
             features,
             lists,
             skips,
@@ -179,7 +188,9 @@ class Dataset:
         return Skipping(scan, self._losses, self._on_skip)
 
     def _one_by_one(self) -> Iterator[Any]:
-        records: Iterator[bytes] = chain.from_iterable(self._scan(_BatchSize(_AHEAD), None))
+        records: Iterator[bytes] = chain.from_iterable(
+            self._scan(_BatchSize(_AHEAD, most_bytes=_AHEAD_BYTES), None)
+        )
         if self._plans is None:
             return records
         if self._features is not None:
@@ -206,6 +217,7 @@ class Dataset:
 class _BatchSize:
     size: int
     drop_remainder: bool = False
+    most_bytes: int | None = None
 
 
 class _Parsed(Iterator[Any]):

@@ -7,6 +7,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use crate::memory;
+
 /// The least that a buffer holds, and grows by.
 pub const CHUNK: usize = 512 << 10;
 
@@ -16,6 +18,9 @@ const PIECE: usize = 256 << 10;
 
 /// The most that is reserved ahead for a batch before its bytes are there.
 const MAX_AHEAD: usize = 32 << 20;
+
+/// A buffer that holds so many bytes of a record that is not whole yet grows where it lies.
+const IN_PLACE: usize = 4 << 20;
 
 /// How many buffers of earlier batches are kept an eye on: those that wait, and those with the consumer.
 const MAX_LENT: usize = 6;
@@ -48,20 +53,22 @@ impl Lent {
         self.0.push(Arc::clone(bytes));
     }
 
-    /// At least `size` bytes: a buffer that was lent and is nobody else's any more, or a new one.
-    pub fn take(&mut self, size: usize) -> Vec<u8> {
-        self.take_back(size)
-            // A little more than asked for, so that it fits the next batch too.
-            .unwrap_or_else(|| vec![0; size + size / 8])
+    /// At least `size` bytes: a buffer that was lent and is nobody else's any more, or a new one, if there
+    /// is memory for it.
+    pub fn take(&mut self, size: usize) -> Option<Vec<u8>> {
+        // A little more than asked for, so that it fits the next batch too.
+        let or_new = || memory::zeros(size.saturating_add(size / 8));
+        self.take_back(size).or_else(or_new)
     }
 
-    /// A buffer of at least `size` bytes that was lent and is nobody else's any more.
+    /// At least `size` bytes that were lent and are nobody else's any more.
     pub fn take_back(&mut self, size: usize) -> Option<Vec<u8>> {
         let fits = |buffer: &Arc<Vec<u8>>| {
-            Arc::strong_count(buffer) == 1 && (size..=4 * size).contains(&buffer.len())
+            Arc::strong_count(buffer) == 1
+                && (size..=size.saturating_mul(4)).contains(&buffer.len())
         };
-        let found = self.0.iter().position(fits);
-        found.and_then(|place| Arc::try_unwrap(self.0.swap_remove(place)).ok())
+        let place = self.0.iter().position(fits)?;
+        Arc::try_unwrap(self.0.swap_remove(place)).ok()
     }
 }
 
@@ -88,13 +95,16 @@ impl Buffer {
 
     /// Room for at least one byte behind the unread ones, which lack `missing` to be a record. Where
     /// those are `known` to come, there is room for all of them.
-    pub fn room(&mut self, missing: usize, known: bool) -> &mut [u8] {
-        self.make_room(missing, known);
+    ///
+    /// # Errors
+    /// The number of bytes that there is no memory for.
+    pub fn room(&mut self, missing: usize, known: bool) -> Result<&mut [u8], usize> {
+        self.make_room(missing, known)?;
         let limit = self
             .end
             .saturating_add(missing.max(PIECE))
             .min(self.bytes.len());
-        self.bytes.get_mut(self.end..limit).unwrap_or_default()
+        Ok(self.bytes.get_mut(self.end..limit).unwrap_or_default())
     }
 
     /// So many bytes of the room have been filled.
@@ -137,18 +147,20 @@ impl Buffer {
     pub fn take_batch(&mut self, more: bool) -> (Arc<Vec<u8>>, usize) {
         let first = self.start - self.held;
         let held = std::mem::take(&mut self.held);
-        if held < self.bytes.len() / 4 {
-            // Too little to give all of the buffer away for.
-            let batch = self.bytes.get(first..self.start).unwrap_or_default();
-            return (Arc::new(batch.to_vec()), 0);
-        }
         let unread = self.end - self.start;
         let ahead = if more {
             CHUNK.max(self.expected.min(MAX_AHEAD))
         } else {
             0
         };
-        let rest = self.copy_of_kept(unread + ahead);
+        // Too little to give all of the buffer away for, or less than would stay.
+        let is_small = held < self.bytes.len() / 4 || held < unread;
+        let rest = (!is_small).then(|| self.lent.take(unread + ahead));
+        let Some(mut rest) = rest.flatten() else {
+            let batch = self.bytes.get(first..self.start).unwrap_or_default();
+            return (Arc::new(batch.to_vec()), 0);
+        };
+        self.copy_kept(&mut rest);
         self.start = 0;
         self.end = unread;
         let bytes = Arc::new(std::mem::replace(&mut self.bytes, rest));
@@ -156,10 +168,10 @@ impl Buffer {
         (bytes, first)
     }
 
-    fn make_room(&mut self, missing: usize, known: bool) {
+    fn make_room(&mut self, missing: usize, known: bool) -> Result<(), usize> {
         let room = self.bytes.len() - self.end;
         if room >= missing.clamp(1, PIECE) {
-            return;
+            return Ok(());
         }
         let first = self.start - self.held;
         let have = self.end - first;
@@ -167,10 +179,38 @@ impl Buffer {
             self.bytes.copy_within(first..self.end, 0);
         } else {
             let announced = if known { missing } else { 0 };
-            self.bytes = self.copy_of_kept(have + self.growth(have, announced));
+            let size = have.saturating_add(self.growth(have, announced));
+            // What is missing of one record is read once, so that no other buffer will do better.
+            let in_place = have >= IN_PLACE && missing > PIECE;
+            if in_place {
+                self.lengthen(size)
+            } else {
+                self.exchange(size)
+            }
+            .ok_or(size)?;
         }
         self.start = self.held;
         self.end = have;
+        Ok(())
+    }
+
+    /// Makes the buffer `size` bytes long where it lies, so that it is not there twice, and moves the bytes
+    /// that are still needed to its front.
+    fn lengthen(&mut self, size: usize) -> Option<()> {
+        let more = size.saturating_sub(self.bytes.len());
+        // The system moves large blocks without copying them.
+        self.bytes.try_reserve_exact(more).ok()?;
+        self.bytes.copy_within(self.start - self.held..self.end, 0);
+        self.bytes.resize(size.max(self.bytes.len()), 0);
+        Some(())
+    }
+
+    /// Goes on with another buffer of `size` bytes, which begins with those that are still needed.
+    fn exchange(&mut self, size: usize) -> Option<()> {
+        let mut other = self.lent.take(size)?;
+        self.copy_kept(&mut other);
+        self.bytes = other;
+        Some(())
     }
 
     /// By how much a buffer that holds `have` bytes grows: with the bytes that have arrived, not
@@ -178,19 +218,15 @@ impl Buffer {
     fn growth(&self, have: usize, announced: usize) -> usize {
         let most = have.saturating_mul(2).saturating_add(MAX_AHEAD);
         let batch = self.expected.min(most).saturating_sub(have);
-        CHUNK.max(have / 8).max(announced.min(most)).max(batch)
+        let little = (have / 8).clamp(CHUNK, MAX_AHEAD);
+        little.max(announced.min(most)).max(batch)
     }
 
-    /// A buffer of at least `size` bytes that begins with those that are still needed.
-    fn copy_of_kept(&mut self, size: usize) -> Vec<u8> {
-        let mut copy = self.lent.take(size);
-        let kept = self
-            .bytes
-            .get(self.start - self.held..self.end)
-            .unwrap_or_default();
-        if let Some(head) = copy.get_mut(..kept.len()) {
+    fn copy_kept(&self, to: &mut [u8]) {
+        let kept = self.bytes.get(self.start - self.held..self.end);
+        let kept = kept.unwrap_or_default();
+        if let Some(head) = to.get_mut(..kept.len()) {
             head.copy_from_slice(kept);
         }
-        copy
     }
 }

@@ -30,6 +30,12 @@ impl Hops {
         }
     }
 
+    /// Only over records of at most `bytes` bytes.
+    pub(super) fn up_to(mut self, bytes: u64) -> Self {
+        self.walk = self.walk.up_to(bytes);
+        self
+    }
+
     /// Where the next record begins.
     #[must_use]
     pub fn offset(&self) -> u64 {
@@ -42,15 +48,17 @@ impl Hops {
         self.walk.record()
     }
 
-    /// The next records, at most `n`; fewer before the end of the file and before anything unusual, about
-    /// which a reader can say more; `None` if there are none.
+    /// The next records, at most `n`, and no more once they have `bytes` bytes; fewer before the end of the
+    /// file and before anything unusual, about which a reader can say more; `None` if there are none.
     ///
     /// # Errors
     /// If a signal says to stop.
-    pub fn find(&mut self, n: usize) -> Result<Option<Extent>> {
+    pub fn find(&mut self, n: usize, bytes: usize) -> Result<Option<Extent>> {
         let first = self.offset();
         let mut spans = Vec::with_capacity(n.min(1024));
+        let enough = first.saturating_add(bytes as u64);
         while spans.len() < n
+            && self.offset() < enough
             && let Some(length) = self.walk.hop()?
         {
             let end = self.offset() - FOOTER as u64 - first;
@@ -135,10 +143,9 @@ impl Extent {
             .last()
             .map_or(0, |span| span.start + span.len + FOOTER);
         let offset = self.offset + from as u64;
-        if buffer.len() < to - from {
-            buffer.resize(to - from, 0);
-        }
-        let room = buffer.get_mut(..to - from).unwrap_or_default();
+        let size = to - from;
+        let has_room = buffer.len() >= size || lengthen(&mut buffer, size);
+        let room = buffer.get_mut(..size).unwrap_or_default();
         let filled = fill(&self.file, room, offset);
         let spans: Vec<Span> = spans
             .iter()
@@ -148,7 +155,8 @@ impl Extent {
             })
             .collect();
         let fault = match filled {
-            Ok(count) if count == to - from => None,
+            _ if !has_room => Some((0, ErrorKind::OutOfMemory(size))),
+            Ok(count) if count == size => None,
             Ok(count) => Some(cut_off(&spans, count)),
             Err(error) => Some((0, error.into())),
         };
@@ -178,6 +186,17 @@ impl Extent {
             buffer_offset: Some(buffer_offset),
         }
     }
+}
+
+/// Makes `buffer` so long, if there is memory for it.
+fn lengthen(buffer: &mut Vec<u8>, size: usize) -> bool {
+    let is_possible = buffer
+        .try_reserve(size.saturating_sub(buffer.len()))
+        .is_ok();
+    if is_possible {
+        buffer.resize(size, 0);
+    }
+    is_possible
 }
 
 /// The first record that is not whole, now that the file has become shorter and only `have` bytes are there.

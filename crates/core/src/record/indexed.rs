@@ -421,6 +421,7 @@ fn unverified(compression: Option<Compression>) -> ReadOptions {
     ReadOptions {
         compression,
         verify: false,
+        ..ReadOptions::default()
     }
 }
 

@@ -19,9 +19,13 @@ use super::compression::{self, Compression, Source};
 use super::crc;
 use super::extent::Hops;
 use super::frame::{self, FOOTER, HEADER};
-use super::records::{Origin, Records, Span};
+use super::limits::{FileLimits, Limits};
 use super::sniff;
 use crate::error::{Error, ErrorKind, Result};
+
+mod batch;
+
+pub use batch::BatchInProgress;
 
 /// How to read.
 #[derive(Clone, Copy, Debug)]
@@ -30,6 +34,8 @@ pub struct ReadOptions {
     pub compression: Option<Compression>,
     /// Whether to check the checksum of the data. That of the length is checked always.
     pub verify: bool,
+    /// What is too much.
+    pub limits: Limits,
 }
 
 impl Default for ReadOptions {
@@ -37,6 +43,7 @@ impl Default for ReadOptions {
         Self {
             compression: None,
             verify: true,
+            limits: Limits::default(),
         }
     }
 }
@@ -58,7 +65,8 @@ pub struct RecordReader {
     path: Option<Arc<Path>>,
     /// The file itself once more, to ask how long it is; none for what has no length.
     file: Option<File>,
-    verify: bool,
+    options: ReadOptions,
+    limits: FileLimits,
     buffer: Buffer,
     /// Offset of the first unread byte in the stream of frames.
     offset: u64,
@@ -102,6 +110,7 @@ impl RecordReader {
         let mut reader = Self::begin(Box::new(file), options, parallel).map_err(begin)?;
         reader.path = Some(Arc::from(path));
         reader.file = twin.filter(|_| reader.compression() == Compression::None);
+        reader.limits = reader.file_limits();
         Ok(reader)
     }
 
@@ -154,16 +163,28 @@ impl RecordReader {
         let mut reader = Self::begin(nothing, ReadOptions::default(), false)?;
         reader.path = Some(Arc::from(path));
         reader.file = Some(file.try_clone().map_err(located)?);
+        reader.limits = reader.file_limits();
         reader.seek(offset, record)?;
         Ok(reader)
     }
 
+    /// As [`Self::new`], but much compressed content is inflated on other threads, ahead of whoever reads.
+    ///
+    /// # Errors
+    /// As for [`Self::open`].
+    pub fn on_threads(input: Box<dyn Read + Send>, options: ReadOptions) -> Result<Self> {
+        Self::begin(input, options, true)
+    }
+
     fn begin(input: Box<dyn Read + Send>, options: ReadOptions, parallel: bool) -> Result<Self> {
+        let source = compression::open(input, options.compression, parallel)?;
+        let is_compressed = source.compression() != Compression::None;
         Ok(Self {
-            source: compression::open(input, options.compression, parallel)?,
+            limits: FileLimits::new(options.limits, false, is_compressed),
+            source,
             path: None,
             file: None,
-            verify: options.verify,
+            options,
             buffer: Buffer::default(),
             offset: 0,
             record: 0,
@@ -266,6 +287,7 @@ impl RecordReader {
             return Ok(None);
         };
         let announced = frame::parse_header(header)?;
+        self.limits.check_record(announced, behind.len())?;
         let impossible = ErrorKind::ImpossibleLength(announced);
         let length = usize::try_from(announced).map_err(|_| impossible.clone())?;
         let total = length.checked_add(HEADER + FOOTER).ok_or(impossible)?;
@@ -274,7 +296,7 @@ impl RecordReader {
             self.wanted = total;
             return Ok(None);
         };
-        if self.verify && crc::masked(data) != u32::from_le_bytes(*footer) {
+        if self.options.verify && crc::masked(data) != u32::from_le_bytes(*footer) {
             return Err(ErrorKind::DataChecksum);
         }
         Ok(Some(length))
@@ -298,9 +320,16 @@ impl RecordReader {
     pub fn fill(&mut self) -> Result<()> {
         self.refuse_beyond_the_file()?;
         let missing = self.wanted.saturating_sub(self.buffer.unread().len());
-        let room = self.buffer.room(missing, self.file.is_some());
-        match self.source.read(room) {
+        let done = self.offset + self.buffer.unread().len() as u64;
+        let room = match self.buffer.room(missing, self.file.is_some()) {
+            Ok(room) => self.limits.room(room, done),
+            Err(bytes) => return Err(self.fail(ErrorKind::OutOfMemory(bytes))),
+        };
+        // One byte more than is allowed shows that there is more.
+        let (is_full, mut more) = (room.is_empty(), [0]);
+        match self.source.read(if is_full { &mut more } else { room }) {
             Ok(0) => self.at_end = true,
+            Ok(_) if is_full => return Err(self.fail(self.limits.too_much())),
             Ok(n) => self.buffer.filled(n),
             // Nothing is lost: the next call goes on where this one stopped.
             Err(kind @ ErrorKind::Io(IoKind::Interrupted, ..)) => return Err(kind.into()),
@@ -370,91 +399,14 @@ impl RecordReader {
         let (file, path) = (self.file.as_ref()?, self.path.as_ref()?);
         let file = file.try_clone().ok()?;
         let size = file.metadata().ok()?.len();
-        Some(Hops::new(file, path, size, self.offset, self.record))
+        let hops = Hops::new(file, path, size, self.offset, self.record);
+        Some(hops.up_to(self.limits.record()))
     }
 
-    /// The next records, at most `n`; fewer at the end of the file or before a fault, which the
-    /// next call reports; none at the clean end.
-    ///
-    /// # Errors
-    /// As for [`Self::next_record`].
-    pub fn read_batch(&mut self, n: usize) -> Result<Records> {
-        let mut batch = self.begin_batch(n);
-        while self.extend_batch(&mut batch)? {}
-        Ok(self.finish_batch(batch))
-    }
-
-    /// Begins a batch of at most `n` records. It must be finished before anything else is read.
-    #[must_use]
-    pub fn begin_batch(&mut self, n: usize) -> BatchInProgress {
-        self.buffer.begin_batch();
-        BatchInProgress {
-            n,
-            spans: Vec::new(),
-            first: self.record,
-            offset: self.offset,
-        }
-    }
-
-    /// Carries `batch` on by at most one read; false when it is complete. A binding calls this in
-    /// a loop so that it can look after signals in between.
-    ///
-    /// # Errors
-    /// As for [`Self::next_record`], if there is nothing to deliver before the fault.
-    pub fn extend_batch(&mut self, batch: &mut BatchInProgress) -> Result<bool> {
-        match self.take_into(batch) {
-            // What came before the fault is delivered first; the next call meets it again.
-            Err(error) if !batch.spans.is_empty() && !error.is_interrupt() => Ok(false),
-            other => other,
-        }
-    }
-
-    fn take_into(&mut self, batch: &mut BatchInProgress) -> Result<bool> {
-        while batch.spans.len() < batch.n {
-            match self.step()? {
-                Step::Record(data) => {
-                    let total = HEADER + data.len() + FOOTER;
-                    let start = self.buffer.hold(total, data.start);
-                    batch.spans.push(Span {
-                        start,
-                        len: data.len(),
-                        number: self.record - 1,
-                        file: 0,
-                    });
-                }
-                Step::End => return Ok(false),
-                Step::NeedBytes => {
-                    if let Some(average) = self.buffer.held().checked_div(batch.spans.len()) {
-                        self.buffer.expect(average.saturating_mul(batch.n));
-                    }
-                    self.fill()?;
-                    return Ok(true);
-                }
-            }
-        }
-        Ok(false)
-    }
-
-    /// The records of `batch`, which take the buffer with them; the bytes behind them stay.
-    #[must_use]
-    pub fn finish_batch(&mut self, mut batch: BatchInProgress) -> Records {
-        let (bytes, first) = self.buffer.take_batch(!self.at_end);
-        for span in &mut batch.spans {
-            span.start += first;
-        }
-        let origin = Origin {
-            path: self.path.clone(),
-            buffer_offset: Some(batch.offset.wrapping_sub(first as u64)),
-        };
-        Records::new(bytes, batch.spans, [origin])
-    }
-
-    /// Gives the records of `batch` back: they will be read again.
-    pub fn cancel_batch(&mut self, batch: &BatchInProgress) {
-        self.buffer.unhold();
-        self.record = batch.first;
-        self.offset = batch.offset;
-        self.wanted = HEADER;
+    /// A file bounds its records by its size, if it has one, and they are as they lie in it.
+    fn file_limits(&self) -> FileLimits {
+        let is_compressed = self.compression() != Compression::None;
+        FileLimits::new(self.options.limits, self.file.is_some(), is_compressed)
     }
 
     fn fail(&mut self, kind: ErrorKind) -> Error {
@@ -467,15 +419,6 @@ impl RecordReader {
         self.fault = Some(error.clone());
         error
     }
-}
-
-/// A batch that is being read.
-pub struct BatchInProgress {
-    n: usize,
-    /// Relative to the batch's first byte.
-    spans: Vec<Span>,
-    first: u64,
-    offset: u64,
 }
 
 #[cfg(test)]

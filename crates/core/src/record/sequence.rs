@@ -10,6 +10,7 @@ use super::indexed::IndexedFile;
 use super::records::{Origin, Records, Span};
 use crate::error::{Error, ErrorKind, Result};
 use crate::interrupt::Pulse;
+use crate::memory;
 use crate::ordered::in_parallel;
 
 /// Records that lie so near to each other are read together with what is between them: that takes less time
@@ -190,9 +191,8 @@ impl Sequence {
         }
         // A little more than asked for, so that it fits the next batch too.
         let size = size.saturating_add(size / 8);
-        reserve(&mut Vec::new(), size)?;
         // The system clears new memory by itself, when it is first touched.
-        Ok(vec![0; size])
+        memory::zeros(size).ok_or_else(|| ErrorKind::OutOfMemory(size).into())
     }
 
     /// Which file record `index` is in, and which of its records it is.
@@ -335,7 +335,7 @@ fn resize(buffer: &mut Vec<u8>, size: usize) -> Result<()> {
 /// Makes room for so many bytes more, if there is memory for them.
 fn reserve(buffer: &mut Vec<u8>, more: usize) -> Result<()> {
     let reserved = buffer.try_reserve_exact(more);
-    reserved.map_err(|_| Error::state(format!("there is no memory for {more} bytes of records")))
+    reserved.map_err(|_| ErrorKind::OutOfMemory(more).into())
 }
 
 /// What to say where the file ends before the record does that was there once.

@@ -19,6 +19,8 @@ const WINDOW: (usize, usize) = (16 << 10, 256 << 10);
 pub struct Walk {
     file: Arc<File>,
     size: u64,
+    /// The longest record.
+    most: u64,
     /// Where the next record begins, and its number.
     offset: u64,
     record: u64,
@@ -37,12 +39,22 @@ impl Walk {
         Self {
             file,
             size,
+            most: u64::MAX,
             offset,
             record,
             window: Vec::new(),
             start: offset,
             first: (offset, record),
             pulse: Pulse::start(),
+        }
+    }
+
+    /// Only over records of at most `bytes` bytes.
+    #[must_use]
+    pub fn up_to(self, bytes: u64) -> Self {
+        Self {
+            most: bytes,
+            ..self
         }
     }
 
@@ -76,6 +88,9 @@ impl Walk {
         let Some((length, end)) = whole_record(&header, self.offset, self.size) else {
             return Ok(None);
         };
+        if length > self.most {
+            return Ok(None);
+        }
         self.offset = end;
         self.record += 1;
         Ok(Some(length))
