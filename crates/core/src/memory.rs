@@ -272,7 +272,8 @@ unsafe impl GlobalAlloc for Memory {
                     return other;
                 }
                 let other = if other.is_null() {
-                    new.new_block(new_size, false)
+                    // All of it in large pages, so that it can be moved as it is when it grows again.
+                    new.new_block(new.bytes, false)
                 } else {
                     other
                 };

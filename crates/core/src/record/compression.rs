@@ -68,6 +68,7 @@ impl Source {
         Self::Plain(Input {
             peeked: io::Cursor::default(),
             rest: file,
+            fault: None,
         })
     }
 
@@ -98,17 +99,25 @@ impl Source {
 pub struct Input {
     peeked: io::Cursor<Vec<u8>>,
     rest: Box<dyn Read + Send>,
+    /// What went wrong once: it is met again, whoever reads.
+    fault: Option<io::Error>,
 }
 
 impl Input {
     /// Reads the first bytes of `rest` to have a look at them.
     fn peek(mut rest: Box<dyn Read + Send>) -> io::Result<Self> {
         let mut start = vec![0; sniff::LOOK_AHEAD];
-        let mut filled = 0;
+        let (mut filled, mut fault) = (0, None);
         while let Some(room) = start.get_mut(filled..).filter(|room| !room.is_empty()) {
-            match retrying(|| rest.read(room))? {
-                0 => break,
-                count => filled += count,
+            match retrying(|| rest.read(room)) {
+                Ok(0) => break,
+                Ok(count) => filled += count,
+                // There may be a record in front of it.
+                Err(error) if filled > 0 && !is_interrupt(&error) => {
+                    fault = Some(error);
+                    break;
+                }
+                Err(error) => return Err(error),
             }
             // Whoever writes into a pipe may wait for us before writing more.
             if start.get(..filled).is_some_and(sniff::is_record_header) {
@@ -119,6 +128,7 @@ impl Input {
         Ok(Self {
             peeked: io::Cursor::new(start),
             rest,
+            fault,
         })
     }
 
@@ -137,10 +147,35 @@ impl Input {
     /// Reads some bytes; 0 is the end.
     pub(super) fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self.peeked.read(buffer)? {
-            0 => retrying(|| self.rest.read(buffer)),
+            0 => self.read_rest(buffer),
             n => Ok(n),
         }
     }
+
+    fn read_rest(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if let Some(fault) = &self.fault {
+            return Err(again(fault));
+        }
+        let read = retrying(|| self.rest.read(buffer));
+        if let Err(error) = &read
+            && !is_interrupt(error)
+        {
+            self.fault = Some(again(error));
+        }
+        read
+    }
+}
+
+fn is_interrupt(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::Interrupted
+}
+
+/// The same error once more.
+fn again(error: &io::Error) -> io::Error {
+    error.raw_os_error().map_or_else(
+        || io::Error::new(error.kind(), error.to_string()),
+        io::Error::from_raw_os_error,
+    )
 }
 
 impl Compression {

@@ -34,7 +34,7 @@ pub const MAX_DECOMPRESSED_BYTES: u64 = 1 << 40;
 
 /// So many bytes of a record that is too long are waited for before that is said of it: a file that ends
 /// before is cut off, or lies about its length, and that is the better thing to say.
-const PROOF: usize = 1 << 20;
+const PROOF: usize = 32 << 20;
 
 /// [`Limits`], of one file.
 #[derive(Clone, Copy)]

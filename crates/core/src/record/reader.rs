@@ -105,9 +105,8 @@ impl RecordReader {
         } else {
             None
         };
-        let begin = |error: Error| located(error).at_record(0).at_offset(0);
         let parallel = metadata.is_file();
-        let mut reader = Self::begin(Box::new(file), options, parallel).map_err(begin)?;
+        let mut reader = Self::begin(Box::new(file), options, parallel).map_err(located)?;
         reader.path = Some(Arc::from(path));
         reader.file = twin.filter(|_| reader.compression() == Compression::None);
         reader.limits = reader.file_limits();
@@ -177,7 +176,8 @@ impl RecordReader {
     }
 
     fn begin(input: Box<dyn Read + Send>, options: ReadOptions, parallel: bool) -> Result<Self> {
-        let source = compression::open(input, options.compression, parallel)?;
+        let source = compression::open(input, options.compression, parallel)
+            .map_err(|kind| Error::new(kind).at_record(0).at_offset(0))?;
         let is_compressed = source.compression() != Compression::None;
         Ok(Self {
             limits: FileLimits::new(options.limits, false, is_compressed),
