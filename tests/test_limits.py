@@ -23,7 +23,7 @@ def drained(records: Any) -> tuple[list[bytes], tfrecs.Error | None]:
     found: list[bytes] = []
     try:
         for record in records:
-            found.append(bytes(record))  # noqa: PERF402 - those before the error must not be lost
+            found.append(bytes(record))
     except tfrecs.Error as error:
         return found, error
     return found, None

@@ -20,8 +20,9 @@ use std::hint;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-#[cfg_attr(target_os = "linux", path = "memory/linux.rs")]
-#[cfg_attr(not(target_os = "linux"), path = "memory/elsewhere.rs")]
+#[cfg_attr(miri, path = "memory/interpreted.rs")]
+#[cfg_attr(all(target_os = "linux", not(miri)), path = "memory/linux.rs")]
+#[cfg_attr(not(any(target_os = "linux", miri)), path = "memory/elsewhere.rs")]
 mod pages;
 mod size;
 #[cfg(test)]

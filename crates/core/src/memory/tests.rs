@@ -75,3 +75,36 @@ fn without_the_list_of_free_blocks_it_does_as_well() {
     memory.is_busy.store(false, Ordering::Release);
     assert_eq!(memory.with_free(|free| free.bytes), Some(0));
 }
+
+#[test]
+fn what_grows_and_shrinks_keeps_what_is_in_it() {
+    let memory = Memory::new();
+    let sizes = [5000, 9000, 300_000, 310_000, 700_000, 3 << 20, 400_000, 6000, 100];
+    let layout = |size| Layout::from_size_align(size, 8).unwrap();
+    // SAFETY: the sizes are not zero, nothing is read or written behind the least of two, and what is freed
+    // is what came last.
+    unsafe {
+        let mut block = memory.alloc(layout(sizes[0]));
+        block.write_bytes(7, sizes[0]);
+        for pair in sizes.windows(2) {
+            block = memory.realloc(block, layout(pair[0]), pair[1]);
+            let kept = pair[0].min(pair[1]);
+            assert_eq!((block.read(), block.add(kept - 1).read()), (7, 7));
+            block.write_bytes(7, pair[1]);
+        }
+        memory.dealloc(block, layout(sizes[sizes.len() - 1]));
+    }
+    memory.clear();
+}
+
+#[test]
+fn zeros_are_a_vector_like_any_other() {
+    for size in [0, 1, 4096, 1 << 20] {
+        let mut all = zeros(size).unwrap();
+        assert!(all.len() == size && all.iter().all(|&byte| byte == 0));
+        all.extend([1; 100]);
+        all.shrink_to_fit();
+        assert_eq!(all.iter().map(|&byte| usize::from(byte)).sum::<usize>(), 100);
+    }
+    assert_eq!(zeros(usize::MAX), None);
+}
