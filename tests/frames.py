@@ -74,6 +74,21 @@ def inflated(data: bytes) -> bytes:
     return out
 
 
+def inflated_before(data: bytes) -> bytes:
+    """What comes out of a file, compressed or not, up to whatever is wrong with it."""
+    if data[:1] not in (b"\x1f", b"\x78"):
+        return data
+    out = b""
+    while data:
+        inflater = zlib.decompressobj(wbits=47)
+        try:
+            out += inflater.decompress(data)
+        except zlib.error:
+            break
+        data = inflater.unused_data
+    return out
+
+
 def whole_records(records: Sequence[bytes], stream: bytes) -> int:
     """How many of `records` are whole in a stream of frames that was cut."""
     return sum(end <= len(stream) for end in starts(records)[1:])

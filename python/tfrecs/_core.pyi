@@ -125,6 +125,8 @@ class Reader:
         """Goes on with record number `record`, which begins at `begin`, and ends at `end`."""
     def resume(self) -> None:
         """Lets reading go on where the file has grown since."""
+    def _panic(self) -> None:
+        """Panics while it reads, as a mistake in the core would; for tests."""
     def close(self) -> None:
         """Closes the file."""
 

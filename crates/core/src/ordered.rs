@@ -21,7 +21,8 @@ use crate::interrupt;
 const PULSE: Duration = Duration::from_millis(50);
 
 /// How long a dropped object waits for its threads. They end as soon as they notice; one that reads a
-/// pipe into which nobody writes may never, and is left behind.
+/// pipe into which nobody writes may never, and is left behind. Whoever was stopped by a signal has no time
+/// to lose, and waits for one [`PULSE`].
 const FAREWELL: Duration = Duration::from_millis(500);
 
 /// How many threads of this process can run at the same time.
@@ -80,6 +81,8 @@ pub fn in_parallel<J: Send>(
 pub struct Ordered<T> {
     shared: Arc<Shared<T>>,
     process: u32,
+    /// How long to wait for the threads in the end.
+    farewell: Duration,
 }
 
 struct Shared<T> {
@@ -134,6 +137,7 @@ impl<T: Send + 'static> Ordered<T> {
         let ordered = Self {
             shared: Arc::clone(&shared),
             process: std::process::id(),
+            farewell: FAREWELL,
         };
         let source = Arc::new(Mutex::new(Source {
             next: source,
@@ -178,7 +182,10 @@ impl<T: Send + 'static> Ordered<T> {
             state = woken;
             if timeout.timed_out() {
                 drop(state);
-                interrupt::check()?;
+                if let Err(signal) = interrupt::check() {
+                    self.farewell = PULSE;
+                    return Err(signal.into());
+                }
                 state = self.shared.lock();
             }
         }
@@ -216,7 +223,7 @@ impl<T> Drop for Ordered<T> {
         self.shared.stop.store(true, Ordering::Relaxed);
         let mut state = self.shared.lock();
         self.shared.room.notify_all();
-        let until = Instant::now() + FAREWELL;
+        let until = Instant::now() + self.farewell;
         while state.workers > 0 {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {

@@ -12,6 +12,7 @@ use tfrecs_core::example::{ExampleEncoder, Kind, ListEncoder};
 
 use self::names::{Names, Row};
 use self::values::with_values;
+use crate::bytes::bytes_of;
 use crate::error::{Raise, raise};
 
 mod names;
@@ -122,11 +123,17 @@ fn list_of<'py>(py: Python<'py>, kind: Kind, list: &[u8]) -> Result<Bound<'py, P
     let values = match kind {
         Kind::Bytes => {
             if let Some(value) = message::only_bytes(list) {
-                return one(py, PyBytes::new(py, value));
+                return one(py, bytes_of(py, value).map_err(Failure::Python)?);
             }
-            let mut values = Vec::new();
-            message::for_each_bytes(list, |value| values.push(PyBytes::new(py, value)))?;
-            PyList::new(py, values)
+            let (mut values, mut failure) = (Vec::new(), None);
+            message::for_each_bytes(list, |value| match bytes_of(py, value) {
+                Ok(value) => values.push(value),
+                Err(error) => failure = Some(error),
+            })?;
+            match failure {
+                Some(error) => Err(error),
+                None => PyList::new(py, values),
+            }
         }
         Kind::Float32 => {
             let value_of = |bytes: &[u8; 4]| f32::from_le_bytes(*bytes);
@@ -164,7 +171,7 @@ pub fn encode_example<'py>(
 ) -> PyResult<Bound<'py, PyBytes>> {
     Workshop::with(|workshop| {
         workshop.push_features(features, sort_keys, plain)?;
-        Ok(PyBytes::new(features.py(), workshop.encoder.finish_here()))
+        bytes_of(features.py(), workshop.encoder.finish_here())
     })
 }
 
@@ -179,7 +186,7 @@ pub fn encode_sequence_example<'py>(
     Workshop::with(|workshop| {
         workshop.push_features(context, sort_keys, plain)?;
         workshop.push_feature_lists(feature_lists, sort_keys, plain)?;
-        Ok(PyBytes::new(context.py(), workshop.encoder.finish_here()))
+        bytes_of(context.py(), workshop.encoder.finish_here())
     })
 }
 

@@ -9,6 +9,7 @@ use tfrecs_core::Result;
 use tfrecs_core::ordered::Ordered;
 use tfrecs_core::record::indexed::{self, IndexedFile};
 
+use crate::bytes::bytes_of;
 use crate::error::Raise;
 use crate::reader::compression_of;
 use crate::shared::Shared;
@@ -90,7 +91,7 @@ impl PyIndexedFile {
     /// The index as it is kept in a file.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let bytes = py.detach(|| self.0.to_bytes()).or_raise(py)?;
-        Ok(PyBytes::new(py, &bytes))
+        bytes_of(py, &bytes)
     }
 
     /// Writes the index to a file, whole or not at all: as it is, or as a text of offsets and lengths.

@@ -9,6 +9,7 @@ use tfrecs_core::memory::Memory;
 
 mod arrow;
 mod borrowed;
+mod bytes;
 mod columns;
 mod decode;
 mod encode;

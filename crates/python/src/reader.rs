@@ -11,6 +11,7 @@ use tfrecs_core::record::reader::Step;
 use tfrecs_core::record::{Compression, Limits, ReadOptions, RecordReader};
 use tfrecs_core::{Error, Result};
 
+use crate::bytes::bytes_of;
 use crate::error::{Raise, check_signals, raise};
 use crate::pipe;
 use crate::records::PyRecords;
@@ -39,21 +40,6 @@ pub fn limits_of((max_record_bytes, max_decompressed_bytes): GivenLimits) -> Lim
         max_decompressed_bytes,
     }
 }
-
-/// The record as Python's bytes.
-fn to_bytes<'py>(py: Python<'py>, record: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
-    if record.len() < LARGE {
-        return Ok(PyBytes::new(py, record));
-    }
-    // For this one there may be no memory.
-    PyBytes::new_with(py, record.len(), |room| {
-        room.copy_from_slice(record);
-        Ok(())
-    })
-}
-
-/// From so many bytes on, a missing bit of memory is an exception.
-const LARGE: usize = 1 << 20;
 
 /// Reads the records of one file.
 #[pyclass(frozen, name = "Reader", module = "tfrecs._core")]
@@ -113,7 +99,7 @@ impl PyReader {
                 let reader = opened(&mut guard).or_raise(py)?;
                 match reader.step().or_raise(py)? {
                     Step::Record(range) => {
-                        return to_bytes(py, reader.bytes(range)).map(Some);
+                        return bytes_of(py, reader.bytes(range)).map(Some);
                     }
                     Step::End => return Ok(None),
                     Step::NeedBytes => {}
@@ -192,6 +178,17 @@ impl PyReader {
         let mut guard = self.0.enter_attached(py).or_raise(py)?;
         opened(&mut guard).or_raise(py)?.resume();
         Ok(())
+    }
+
+    /// Panics while it reads, as a mistake in the core would: for the test that this is an exception, and
+    /// that the reader can be used again.
+    fn _panic(&self, py: Python<'_>) -> PyResult<()> {
+        py.detach(|| -> Result<()> {
+            let mut guard = self.0.enter()?;
+            let reader = opened(&mut guard)?;
+            panic!("on purpose, at record {}", reader.record());
+        })
+        .or_raise(py)
     }
 
     /// Closes the file.

@@ -8,6 +8,7 @@ use pyo3::types::{PyBytes, PyIterator, PyType};
 use tfrecs_core::Error;
 use tfrecs_core::record::Records;
 
+use crate::bytes::bytes_of;
 use crate::error::{raise, wrong_type};
 use crate::places::Places;
 
@@ -65,7 +66,7 @@ impl PyRecords {
         let some = match Places::of(index, self.0.len())? {
             Places::One(place) => {
                 let record = self.0.get(place).unwrap_or_default();
-                return Ok(PyBytes::new(py, record).into_any());
+                return Ok(bytes_of(py, record)?.into_any());
             }
             Places::Range(range) => self.0.slice(range),
             Places::Some(places) => self.0.take(&places).unwrap_or_default(),
@@ -95,16 +96,13 @@ impl PyRecords {
     }
 
     /// All records as a list of bytes.
-    fn tolist<'py>(&self, py: Python<'py>) -> Vec<Bound<'py, PyBytes>> {
-        self.0
-            .iter()
-            .map(|record| PyBytes::new(py, record))
-            .collect()
+    fn tolist<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyBytes>>> {
+        self.0.iter().map(|record| bytes_of(py, record)).collect()
     }
 
     /// Pickles the records, without where they came from.
-    fn __reduce__<'py>(slf: Bound<'py, Self>) -> (Bound<'py, PyType>, (Vec<Bound<'py, PyBytes>>,)) {
-        (slf.get_type(), (slf.get().tolist(slf.py()),))
+    fn __reduce__(slf: Bound<'_, Self>) -> PyResult<(Bound<'_, PyType>, (Pickled<'_>,))> {
+        Ok((slf.get_type(), (slf.get().tolist(slf.py())?,)))
     }
 
     /// A ParseError in record `index` (called `name`), which says where that record stands.
@@ -149,13 +147,15 @@ impl PyRecordsIterator {
         slf
     }
 
-    fn __next__<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
+    fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyBytes>>> {
         let place = self.next.fetch_add(1, Ordering::Relaxed);
-        self.records
-            .get(place)
-            .map(|record| PyBytes::new(py, record))
+        let record = self.records.get(place);
+        record.map(|record| bytes_of(py, record)).transpose()
     }
 }
+
+/// What is pickled of records.
+type Pickled<'py> = Vec<Bound<'py, PyBytes>>;
 
 /// Records as a caller may give them.
 pub enum Input {

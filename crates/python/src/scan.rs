@@ -100,6 +100,8 @@ impl PyScan {
     }
 
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        // Whoever takes what is ready, in a loop of C, never waits, and would never hear of a signal.
+        py.check_signals()?;
         match py.detach(|| self.next_batch()).or_raise(py)? {
             None => Ok(None),
             Some(batch) => batch.hand_out(py).map(Some),

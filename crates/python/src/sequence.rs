@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
 use tfrecs_core::record::{Records, Sequence};
 
+use crate::bytes::bytes_of;
 use crate::error::{Raise, wrong_type};
 use crate::indexed::PyIndexedFile;
 use crate::places::{Places, of_many};
@@ -58,10 +59,7 @@ impl PySequence {
         let py = indices.py();
         let places = of_many(indices, self.__len__()?)?;
         let records = self.many(py, &places)?;
-        Ok(records
-            .iter()
-            .map(|record| PyBytes::new(py, record))
-            .collect())
+        records.iter().map(|record| bytes_of(py, record)).collect()
     }
 }
 
@@ -77,11 +75,11 @@ impl PySequence {
         // Taken out, because a signal handler may come to the same place.
         let mut room = ROOM.take();
         let read = py.detach(|| sequence.get(place, &mut room));
-        let record = read.map(|data| PyBytes::new(py, room.get(data).unwrap_or_default()));
+        let record = read.map(|data| bytes_of(py, room.get(data).unwrap_or_default()));
         if room.capacity() <= KEPT {
             ROOM.set(room);
         }
-        record.or_raise(py)
+        record.or_raise(py)?
     }
 
     fn many(&self, py: Python<'_>, places: &[usize]) -> PyResult<Records> {

@@ -139,6 +139,12 @@ impl Feed {
 /// Reads until `bytes` are so many; false if that fails.
 fn read_up_to(input: &mut Input, bytes: &mut Vec<u8>, size: usize) -> bool {
     let mut filled = bytes.len();
+    if bytes
+        .try_reserve_exact(size.saturating_sub(filled))
+        .is_err()
+    {
+        return false;
+    }
     bytes.resize(size, 0);
     while let Some(room) = bytes.get_mut(filled..).filter(|room| !room.is_empty()) {
         match input.read(room) {

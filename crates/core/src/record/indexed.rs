@@ -17,6 +17,7 @@ use super::reader::{ReadOptions, RecordReader};
 use super::segments::each_start;
 use crate::error::{Error, Result};
 use crate::interrupt::Pulse;
+use crate::memory;
 use crate::ordered::Ordered;
 
 /// So many files are kept open, of all sequences together; beyond that, one is opened for each read.
@@ -241,7 +242,7 @@ impl IndexedFile {
         let length = usize::try_from(summary.body()?).ok()?;
         let file = File::open(path).ok()?;
         let is_whole = file.metadata().ok()?.len() == (index::HEADER as u64) + summary.body()?;
-        let mut body = vec![0; if is_whole { length } else { 0 }];
+        let mut body = memory::zeros(if is_whole { length } else { 0 })?;
         fill(&file, &mut body, index::HEADER as u64).ok()?;
         Index::new(summary, body)
     }

@@ -74,7 +74,8 @@ impl Unpacker {
     /// What raw deflate blocks inflate to, if that is exactly `length` bytes, and `input` holds nothing
     /// else. So much memory is reserved at once: a length that somebody else says must have been judged.
     pub fn unpack(&mut self, input: &[u8], length: usize) -> Option<Vec<u8>> {
-        let mut output = Vec::<u8>::with_capacity(length);
+        let mut output = Vec::<u8>::new();
+        output.try_reserve_exact(length).ok()?;
         let mut consumed = 0;
         // SAFETY: all pointers are good for the lengths that go with them. Without a place for the number
         // of bytes that came out, anything but a full output is an error.
