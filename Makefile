@@ -15,6 +15,9 @@ JOBS     ?= 1
 PEERS    ?= tensorflow vahidk tfxbsl arrayrecord dali
 TARGET   ?= $(basename $(notdir $(wildcard fuzz/fuzz_targets/*.rs)))
 SECONDS  ?= 60
+SCALE    ?= 1
+# The unsafe code that Miri can run: no C library, no system call, no vectors.
+MIRI     ?= memory:: 
 ifndef SEED
 SEED     := $(shell date +%s)
 endif
@@ -51,7 +54,7 @@ need-all     = $(need-python)$(need-cargo)$(need-cc)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test setup build fmt lint types docs bench fuzz oracle integrations clean
+.PHONY: help demo test setup build fmt lint types docs bench fuzz oracle torture miri integrations clean
 
 help: ## list the verbs
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -93,6 +96,14 @@ oracle: .venv-oracle/.done ## compare with TensorFlow itself on random cases (CA
 	@echo "oracle: CASES=$(CASES) SEED=$(SEED)"
 	CASES=$(CASES) SEED=$(SEED) JOBS=$(JOBS) TF_CPP_MIN_LOG_LEVEL=3 .venv-oracle/bin/python -m pytest \
 		-W default --hypothesis-seed=$(SEED) tests/oracle
+
+torture: $(VENV)/.test build ## every way to hurt a file, at length: a table (ITEMS= which, SCALE= of the cases, SEED=, JOBS=)
+	$(need-cargo)@$(PY) tests/torture/table.py $(ITEMS) --scale $(SCALE) --seed $(SEED) --jobs $(JOBS)
+
+miri: ## unsafe code in an interpreter that knows what is undefined; needs a nightly compiler with miri
+	$(if $(shell cargo +nightly miri --version 2>/dev/null),,$(error miri is missing: rustup +nightly component add miri rust-src))\
+	MIRIFLAGS=-Zmiri-disable-isolation PROPTEST_CASES=4 CARGO_TARGET_DIR=build/miri \
+		cargo +nightly miri test --quiet --locked --package tfrecs-core --lib -- $(MIRI)
 
 integrations: .venv-integrations/.done ## test what needs libraries too large for .venv: PyTorch
 	.venv-integrations/bin/python -m pytest tests/integrations

@@ -22,14 +22,13 @@ def drained(records: Any) -> tuple[list[bytes], tfrecs.Error | None]:
     """What comes, and what ends it."""
     found: list[bytes] = []
     try:
-        for record in records:
-            found.append(bytes(record))
+        found.extend(records)
     except tfrecs.Error as error:
         return found, error
     return found, None
 
 
-def in_batches(path: Path, **limits: int) -> Any:
+def in_batches(path: Path, **limits: Any) -> Any:
     reader = tfrecs.RecordReader(path, **limits)
     while batch := reader.read_batch(2):
         yield from batch
@@ -110,7 +109,8 @@ def test_limits_are_positive_integers(tmp_path: Path, limit: str) -> None:
 @pytest.mark.parametrize("codec", ["GZIP", "ZLIB"])
 def test_a_limit_is_final_and_repeated(tmp_path: Path, codec: str) -> None:
     data = frames.compressed(codec, frames.plain([b"one", bytes(1000), b"three"]))
-    for limits in ({"max_record_bytes": 999}, {"max_decompressed_bytes": 1000}):
+    every: list[dict[str, Any]] = [{"max_record_bytes": 999}, {"max_decompressed_bytes": 1000}]
+    for limits in every:
         reader = tfrecs.RecordReader(frames.save(tmp_path / "a", data), **limits)
         assert next(reader) == b"one"
         said = set()

@@ -29,7 +29,8 @@ class RecordReader(_core.Iteration, Iterator[bytes]):
             did not compute it; the checksum of the length is checked always.
         max_record_bytes: The longest record that is read. None is 4 GiB where the size of the file
             does not bound its records, in compressed files and pipes, and no limit elsewhere.
-        max_decompressed_bytes: The most bytes that may come out of a compressed file; None is 1 TiB.
+        max_decompressed_bytes: The most bytes that may come out of a compressed file; None is
+            1 TiB.
         input_buffer_size: Accepted because TensorFlow has it; it means nothing here.
         window_bits: Likewise: the stream itself says how large its window is.
 

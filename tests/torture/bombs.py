@@ -14,6 +14,8 @@ from torture.child import in_child
 from torture.drained import folder
 
 MB = 1 << 20
+# Of bombs of fewer megabytes one way to read each is enough.
+FEW = 100
 # What a process may take beyond the largest record that it is to hold.
 MOST = 64 * MB
 
@@ -101,13 +103,14 @@ def bombs(here: Path, megabytes: int) -> Iterator[tuple[str, str, dict[str, str]
 
 def run(cases: int, seed: int) -> tuple[int, list[str]]:
     """Read bombs of so many megabytes; what was wrong."""
-    del seed  # a bomb is a bomb
     failures, count = [], 0
     with folder() as here:
         small = str(frames.save(here / "small", frames.plain([b"one"])))
         for name, path, ways, expected in bombs(here, cases):
             limit = cases * MB // 4
-            for way, use in ways.items():
+            few = [list(ways)[seed % len(ways)]] if cases < FEW else list(ways)
+            for way in few:
+                use = ways[way]
                 count += 1
                 work = f"path, limit = arguments['path'], {limit}\n"
                 work += use if use.startswith("result") else LIMITED.format(use=use)

@@ -11,7 +11,8 @@ PRELUDE = """
 import json, os, resource, sys, tfrecs
 arguments = json.loads(sys.argv[1])
 small = arguments["small"]
-list(tfrecs.Dataset(small).batch(1)), tfrecs.verify(small), tfrecs.open(small, index="memory")[0]
+list(tfrecs.Dataset(small).batch(1))
+tfrecs.verify(small), tfrecs.open(small, index="memory")[0]
 def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 def allow(more):
@@ -27,7 +28,7 @@ print(json.dumps([peak() - before, result]))
 
 
 def in_child(work: str, **arguments: Any) -> tuple[int, Any]:
-    """How many bytes more `work` took, and what it left as `result`; `small` is a file of one record.
+    """How many bytes more `work` took, and what it left as `result`; `small` is one record's file.
 
     Raises:
         AssertionError: It ended otherwise.

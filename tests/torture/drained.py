@@ -8,7 +8,7 @@ from pathlib import Path
 import tfrecs
 
 # In memory where that is possible: the cases are many, and each is a new file.
-_SHM = Path("/dev/shm")  # noqa: S108 - the system's own folder for this
+_SHM = Path("/dev/shm")
 
 
 @contextmanager

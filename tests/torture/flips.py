@@ -1,7 +1,7 @@
-"""Every other value of every byte of a file of ten records: an error that says where, no wrong record.
+"""Every other value of every byte of a file: an error that says where, and no wrong record.
 
-`run(cases, seed)` tries so many of them (all, if there are no more), read through, by read_batch and
-by number.
+`run(cases, seed)` tries so many of them (all, if there are no more), read through, by read_batch
+and by number.
 """
 
 import random
@@ -44,8 +44,8 @@ def by_number(path: Path, record: int) -> str | None:
     """Records that lie before, and behind, are found by number, if anything is."""
     try:
         records = tfrecs.open(path, index="memory", num_threads=1)
-    except tfrecs.CorruptRecordError as error:
-        return misplaced(error, path, record, STARTS[record])
+    except tfrecs.CorruptRecordError as damage:
+        return misplaced(damage, path, record, STARTS[record])
     if len(records) != len(RECORDS):
         return f"{len(records)} records by number"
     for number, wanted in enumerate(RECORDS):

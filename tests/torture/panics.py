@@ -3,10 +3,9 @@
 `run(cases, seed)` lets readers panic so many times, on several threads at once too.
 """
 
+import frames
 from torture.child import in_child
 from torture.drained import folder
-
-import frames
 
 WORK = """
 import threading

@@ -1,7 +1,7 @@
-"""Reading with less and less address space: an error, or the records, and never the end of the process.
+"""Reading with less and less address space: an error, or the records, and never an abort.
 
-`run(cases, seed)` tries so many sizes of it, each in a process of its own. (The n-th failing read and
-the n-th failing allocation are Rust tests: io_failures.rs, no_memory.rs.)
+`run(cases, seed)` tries so many sizes of it, each in a process of its own. (The n-th failing
+read and the n-th failing allocation are Rust tests: io_failures.rs, no_memory.rs.)
 """
 
 import random

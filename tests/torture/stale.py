@@ -1,7 +1,7 @@
 """Indices that are damaged, cut, of another file or of another time: never a wrong record.
 
-`run(cases, seed)` tries so many: every other value of every byte of an index, every cut (all of them,
-if there are no more), and as many changes of the file behind its index.
+`run(cases, seed)` tries so many: every other value of every byte of an index, every cut (all of
+them, if there are no more), and as many changes of the file behind its index.
 """
 
 import os

@@ -1,7 +1,6 @@
-"""Ctrl-C at random times while files are read, and while indices are made: heard at once, nothing left.
+"""Ctrl-C at random times while files are read, or indices made: heard at once, nothing left.
 
-`run(cases, seed, longest)` interrupts so many processes; `longest` is the most seconds from the
-signal to the exception. (Writing: interrupts.py.)
+`run(cases, seed)` interrupts so many processes. (Writing: interrupts.py.)
 """
 
 import os
@@ -16,6 +15,9 @@ from pathlib import Path
 import frames
 import tfrecs
 from torture.drained import folder
+
+# The most seconds from the signal to the exception.
+LONGEST = 0.2
 
 PRELUDE = """
 import sys, time, tfrecs
@@ -107,7 +109,7 @@ def left_behind(here: Path) -> str | None:
     return None
 
 
-def run(cases: int, seed: int, longest: float = 0.2) -> tuple[int, list[str]]:
+def run(cases: int, seed: int) -> tuple[int, list[str]]:
     """Interrupt so many processes; what was wrong."""
     failures = []
     with folder() as here:
@@ -115,6 +117,6 @@ def run(cases: int, seed: int, longest: float = 0.2) -> tuple[int, list[str]]:
         os.mkfifo(here / "fifo")
         for case in range(cases):
             number = seed * 1_000_003 + case
-            if wrong := one_case(here, random.Random(number), longest):
+            if wrong := one_case(here, random.Random(number), LONGEST):
                 failures.append(f"case {number}: {wrong}")
     return cases, failures

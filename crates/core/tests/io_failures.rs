@@ -256,6 +256,7 @@ fn check(scenario: &Scenario, records: &[Vec<u8>], failure: Failure, left: usize
 
 #[test]
 fn every_read_that_fails_is_told_and_costs_nothing_that_came_before() {
+    let mut cases = 0;
     for (scenario, records) in scenarios() {
         for failure in FAILURES {
             // The first reads and the rest, in which one is as any other.
@@ -264,6 +265,8 @@ fn every_read_that_fails_is_told_and_costs_nothing_that_came_before() {
                 .take_while(|&left| check(&scenario, &records, failure, left))
                 .count();
             assert!(count > 1, "{}: {count} reads", scenario.name);
+            cases += count;
         }
     }
+    println!("torture: {cases} cases");
 }

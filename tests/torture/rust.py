@@ -1,0 +1,27 @@
+"""Tests of the core as rows of the table: they print how many cases they have tried."""
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+REPO = Path(__file__).parents[2]
+
+
+def run_tests(*names: str, **environment: str) -> tuple[int, list[str]]:
+    """Run tests of crates/core/tests; add up what they print as `torture: 123 cases`."""
+    command = ["cargo", "test", "--quiet", "--locked", "--release", "--package", "tfrecs-core"]
+    for name in names:
+        command += ["--test", name]
+    done = subprocess.run(
+        [*command, "--", "--nocapture"],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=REPO,
+        env={**os.environ, **environment},
+    )
+    cases = sum(map(int, re.findall(r"torture: (\d+) cases", done.stdout + done.stderr)))
+    if done.returncode == 0 and cases:
+        return cases, []
+    return cases, [(done.stdout + done.stderr)[-2000:]]
