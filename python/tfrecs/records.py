@@ -8,7 +8,6 @@ from typing import Self
 
 from tfrecs import _core
 from tfrecs.errors import Error, SpecError
-from tfrecs.errors import Error, SpecError
 from tfrecs.limits import checked_limits, checked_threads
 from tfrecs.paths import Path, Paths, expand_paths
 
