@@ -157,6 +157,27 @@ def chunked() -> Iterator[bytes]:
         yield bytes([2 | gzip, 0]) + struct.pack("<H", len(stored)) + stored + file
 
 
+def indices() -> Iterator[bytes]:
+    """Indices that are changed in a place, or made up of blocks and packed offsets."""
+    for codec in range(3):
+        yield bytes([codec])
+        for place in (0, 8, 12, 16, 24, 32, 40, 48, 52, 56, 64, 76, 80, 90, 96, 100):
+            yield bytes([codec]) + bytes(place) + b"\x01"
+        for records, width in ((1, 0), (5, 1), (70, 2), (200, 8), (2**40, 1)):
+            block = struct.pack("<QQ", 17, width) + struct.pack("<QQ", 0, 5 << 8 | width)
+            for packed in (bytes(range(40)), b"\xff" * 90, b""):
+                head = struct.pack("<QQHH", records, 3000, len(packed), 0)
+                yield bytes([8 | codec]) + head + block + packed
+
+
+def walks() -> Iterator[bytes]:
+    """Files described by what stands in them: records, headers that lie, records in records."""
+    for segment in (0, 3, 40):
+        for parts in (b"", b"\x00\x05", b"\x01\x20" * 4, b"\x02\x40\x03\x09" * 3):
+            for end in (b"", b"\x03\xff", b"\x04\x07junk---"):
+                yield bytes([segment]) + b"\x00\x03\x02\x30" * 8 + parts + end
+
+
 def requests(layouts: list[int]) -> Iterator[bytes]:
     """What asks for nothing in particular, and for columns of every type and layout."""
     yield b"\0"
@@ -195,6 +216,12 @@ def seeds(target: str) -> Iterator[bytes]:
             prefixes = [b"\0\0", *(contexts[1 + 7 * n % 210] + one for n, one in enumerate(lists))]
         case "gzip_chunks":
             yield from chunked()
+            return
+        case "index":
+            yield from indices()
+            return
+        case "ranges":
+            yield from walks()
             return
         case "tensor_proto":
             records = list(tensors())

@@ -55,6 +55,16 @@ fn compressed_files_are_as_the_plain_reader_reads_them() {
     replay("gzip_chunks", agreement::chunks::chunks);
 }
 
+#[test]
+fn an_index_of_any_bytes_gives_no_wrong_record() {
+    replay("index", agreement::places::index);
+}
+
+#[test]
+fn segments_of_any_file_are_as_one_walk_over_it() {
+    replay("ranges", agreement::places::ranges);
+}
+
 /// A feature in two parts, the first of whose lists ends inside a field that nobody knows.
 #[test]
 fn a_list_in_parts_is_a_message_in_each_of_them() {

@@ -121,7 +121,9 @@ fn frames(records: &[Vec<u8>]) -> Vec<u8> {
 fn in_one_stream(codec: Compression, records: &[Vec<u8>]) -> Vec<u8> {
     let mut out = Vec::new();
     let mut deflater = Deflater::new(codec, &DeflateOptions::default()).unwrap();
-    deflater.compress(&frames(records), &mut out, Flush::Finish);
+    deflater
+        .compress(&frames(records), &mut out, Flush::Finish)
+        .unwrap();
     out
 }
 

@@ -91,7 +91,7 @@ fn frame_of(record: &[u8]) -> Vec<u8> {
 fn compressed(data: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     let mut deflater = Deflater::new(Compression::Gzip, &DeflateOptions::default()).unwrap();
-    deflater.compress(data, &mut out, Flush::Finish);
+    deflater.compress(data, &mut out, Flush::Finish).unwrap();
     out
 }
 

@@ -42,7 +42,11 @@ pub fn each_start(
     each_start_in(file, size, threads, SEGMENT, each)
 }
 
-fn each_start_in(
+/// As [`each_start`], in segments of so many bytes.
+///
+/// # Errors
+/// As for [`each_start`].
+pub fn each_start_in(
     file: &Arc<File>,
     size: u64,
     threads: usize,

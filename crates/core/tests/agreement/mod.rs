@@ -15,6 +15,7 @@ pub mod chunks;
 mod fields;
 pub mod input;
 pub mod memory;
+pub mod places;
 mod rounding;
 mod rules;
 mod schema;
