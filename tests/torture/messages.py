@@ -1,7 +1,8 @@
 """Messages made to cost: depth, empty features, packed counts, long varints, repeated names.
 
-`run(cases, seed)` makes each of about so many bytes, and of twice as many: no process may die, and
-twice the bytes may take 2.3 times the time. (Memory: allocations.rs, 32 times the input.)
+`run(cases, seed)` makes each of about so many bytes, of twice as many, and of twenty times as many:
+all are decoded or refused, and twice the bytes may take 2.3 times the time. (Memory, 32 times the
+input, is a Rust test: allocations.rs.)
 """
 
 import gc
@@ -17,6 +18,8 @@ import tfrecs
 
 # Twice the input may take so much more time.
 MOST = 2.3
+# So many times the size is not measured, but must be decoded or refused as well.
+LARGE = 20
 # What takes less than this is not measured.
 LEAST_SECONDS = 0.005
 
@@ -202,10 +205,13 @@ def is_worth_it(one: bytes) -> bool:
     return len(one) >= 50_000
 
 
-def wrong_with(name: str, way: Callable[[bytes], Any], one: bytes, two: bytes) -> str | None:
+def wrong_with(
+    name: str, way: Callable[[bytes], Any], one: bytes, two: bytes, large: bytes
+) -> str | None:
     """What is wrong, or None. A machine that is busy is given three chances."""
     try:
         seconds(way, one)
+        seconds(way, large)
     except Exception as error:  # noqa: BLE001 - whatever it is, it is none of ours
         return f"{name}: {error!r}"
     times = 0.0
@@ -222,9 +228,9 @@ def run(cases: int, seed: int) -> tuple[int, list[str]]:
     failures = []
     gc.disable()
     for bomb in order:
-        one, two = bomb(cases), bomb(2 * cases)
+        one, two, large = bomb(cases), bomb(2 * cases), bomb(LARGE * cases)
         for name, way in WAYS.items():
-            if wrong := wrong_with(name, way, one, two):
+            if wrong := wrong_with(name, way, one, two, large):
                 failures.append(f"{bomb.__name__}, {len(one)} bytes: {wrong}")
     gc.enable()
     return len(BOMBS) * len(WAYS), failures
