@@ -41,7 +41,9 @@ class Row:
 
 ROWS = [
     Row("1", "every other value of every byte", "flips", 200_000, 150),
+    Row("2", "the same, and every cut, salvaged", "salvaged", 200_000, 150),
     Row("3", "files and pipes that end anywhere", "cuts", 100_000, 60),
+    Row("4", "1 to 20 damages at a time, salvaged", "damages", 1_000_000, 0),
     Row("5", "manifests: records and shards deleted, doubled, swapped", "mutations", 10_000, 0),
     Row("6", "compressed files: damaged, split, followed, misnamed", "compressed", 100_000, 60),
     Row("7", "lengths that nothing has", "lengths", 1000, 5),

@@ -247,15 +247,16 @@ impl Shard {
         };
         let options = SalvageOptions {
             compression: read.compression,
+            limits: read.limits,
             ..SalvageOptions::default()
         };
         let salvage = Box::new(Salvage::open(path, options)?);
         Ok(Self::Lenient(salvage, path.to_owned(), Arc::clone(skipped)))
     }
 
-    fn next_part(&mut self, n: usize) -> Result<Option<Part>> {
+    fn next_part(&mut self, n: usize, bytes: usize) -> Result<Option<Part>> {
         let (salvage, path, skipped) = match self {
-            Self::Strict(strict) => return strict.next_part(n),
+            Self::Strict(strict) => return strict.next_part(n, bytes),
             Self::Lenient(salvage, path, skipped) => (salvage, path, skipped),
         };
         while let Some(piece) = salvage.next_piece(n)? {

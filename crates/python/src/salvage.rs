@@ -55,6 +55,7 @@ impl PySalvage {
             compression: compression.or_raise(py)?,
             max_lost_bytes,
             max_lost_records,
+            ..SalvageOptions::default()
         };
         let salvage = py.detach(|| Salvage::open(&path, options)).or_raise(py)?;
         Ok(Self(Shared::new(Some(salvage))))

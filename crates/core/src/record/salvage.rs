@@ -117,6 +117,7 @@ impl Salvage {
         let read = ReadOptions {
             compression: options.compression,
             verify: true,
+            limits: options.limits,
         };
         let twin = file.try_clone().map_err(|error| located(error.into()))?;
         let (reader, state) = match RecordReader::from_file(twin, path, read) {

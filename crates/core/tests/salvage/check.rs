@@ -155,6 +155,7 @@ pub fn framing(script: &[u8]) {
     let options = ReadOptions {
         compression: Some(Compression::None),
         verify: true,
+        ..ReadOptions::default()
     };
     let open = || RecordReader::new(Box::new(Cursor::new(file.clone())), options);
     let (Ok(mut one_by_one), Ok(mut batches)) = (open(), open()) else {

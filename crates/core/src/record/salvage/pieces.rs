@@ -1,6 +1,7 @@
 //! What is asked of salvage, and what comes of it.
 
 use super::super::compression::Compression;
+use super::super::limits::Limits;
 use super::super::records::Records;
 use crate::error::Error;
 
@@ -27,6 +28,8 @@ pub struct SalvageOptions {
     pub max_lost_bytes: Option<u64>,
     /// More lost records than these are an error. How many a region held is not known; it counts as one.
     pub max_lost_records: Option<u64>,
+    /// What is too much.
+    pub limits: Limits,
 }
 
 /// Bytes that hold no record any more: offsets in the file, or, where it is compressed, in what comes out of
