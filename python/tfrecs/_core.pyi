@@ -108,7 +108,7 @@ class Reader:
         path: str | PathLike[str],
         compression_type: str,
         verify: bool,
-        limits: _Limits = (None, None),
+        limits: _Limits = ...,
     ) -> Self: ...
     @property
     def compression_type(self) -> str:

@@ -173,7 +173,7 @@ pub fn ranges(data: &[u8]) {
     let open = Arc::new(File::open(&file.0).unwrap());
     let size = content.len() as u64;
     let in_segments = each_start_in(&open, size, 2, u64::from(segment) + 16, |start| {
-        starts.push(start)
+        starts.push(start);
     });
     let walked = each_start_in(&open, size, 1, 16, |start| expected.push(start));
     assert_eq!(in_segments.unwrap(), walked.unwrap());
