@@ -37,7 +37,6 @@ def in_child(work: str, **arguments: Any) -> tuple[int, Any]:
     command = [sys.executable, "-c", script, json.dumps(arguments)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
-        last = done.stderr.strip().splitlines()[-1:] or [""]
-        raise AssertionError(f"it ended with {done.returncode}: {last[0][:300]}")
+        raise AssertionError(f"it ended with {done.returncode}: {done.stderr[-600:]}")
     taken, result = json.loads(done.stdout.splitlines()[-1])
     return taken, result

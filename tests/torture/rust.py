@@ -9,7 +9,7 @@ REPO = Path(__file__).parents[2]
 
 
 def run_tests(*names: str, **environment: str) -> tuple[int, list[str]]:
-    """Run tests of crates/core/tests; add up what they print as `123 cases`."""
+    """Run tests of crates/core/tests; add up what they print as `123 cases`, or files."""
     command = ["cargo", "test", "--quiet", "--locked", "--release", "--package", "tfrecs-core"]
     for name in names:
         command += ["--test", name]
@@ -21,7 +21,7 @@ def run_tests(*names: str, **environment: str) -> tuple[int, list[str]]:
         cwd=REPO,
         env={**os.environ, **environment},
     )
-    cases = sum(map(int, re.findall(r"\b(\d+) cases\b", done.stdout + done.stderr)))
+    cases = sum(map(int, re.findall(r"\b(\d+) (?:cases\b|files: )", done.stdout + done.stderr)))
     if done.returncode == 0 and cases:
         return cases, []
     return cases, [(done.stdout + done.stderr)[-2000:]]

@@ -8,7 +8,10 @@ use std::ptr::NonNull;
 
 use libdeflate_sys as z;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
+
+/// About how many bytes a compressor takes.
+const COMPRESSOR: usize = 1 << 20;
 
 /// Compresses.
 pub struct Packer(NonNull<z::libdeflate_compressor>);
@@ -24,9 +27,10 @@ impl Packer {
     pub fn new(level: i32) -> Result<Self> {
         // SAFETY: there are no preconditions; null says that the level, or memory, does not exist.
         let packer = unsafe { z::libdeflate_alloc_compressor(level) };
-        NonNull::new(packer)
-            .map(Self)
-            .ok_or_else(|| Error::spec(format!("there is no compression level {level}")))
+        NonNull::new(packer).map(Self).ok_or_else(|| match level {
+            0..=12 => ErrorKind::OutOfMemory(COMPRESSOR).into(),
+            _ => Error::spec(format!("there is no compression level {level}")),
+        })
     }
 
     /// Adds `input` to the end of `output`, as raw deflate blocks.
