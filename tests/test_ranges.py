@@ -1,8 +1,10 @@
 """Files cut into ranges: each record in exactly one, whatever records hold."""
 
+import os
 import pickle
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -130,3 +132,21 @@ def test_a_file_that_has_changed_is_noticed(tmp_path: Path) -> None:
         list(tfrecs.read_range(ranges[0]))
     with pytest.raises(tfrecs.CorruptRecordError):
         list(tfrecs.read_range(ranges[1]))
+
+
+def test_more_ranges_than_anybody_counts_to(tmp_path: Path) -> None:
+    records = [bytes(length) for length in (1000, 0, 0, 0, 50)]
+    paths = [frames.save(tmp_path / name, frames.plain(records)) for name in "ab"]
+    ranges = tfrecs.plan_ranges(paths, 10**30)
+    assert [len(list(tfrecs.read_range(one))) for one in ranges] == [1] * 10
+
+
+def test_a_range_is_shown_by_what_it_is(tmp_path: Path) -> None:
+    paths = [frames.save(tmp_path / name, frames.plain([b"abc"] * 10)) for name in "ab"]
+    one = tfrecs.plan_ranges(paths[0], 2)[0]
+    assert repr(one) == f"Range(5 records in {os.fspath(paths[0])!r}, 95 bytes)"
+    assert repr(tfrecs.plan_ranges(paths, 1)) == "[Range(20 records in 2 files, 380 bytes)]"
+    wrongs: list[Any] = [[one], one.parts[0], "a"]
+    for wrong in wrongs:
+        with pytest.raises(tfrecs.SpecError, match="read_range takes a Range"):
+            tfrecs.read_range(wrong)

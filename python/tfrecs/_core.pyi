@@ -152,6 +152,9 @@ class IndexedFile:
     def path(self) -> Path:
         """The file."""
     @property
+    def absolute(self) -> Path:
+        """The file, wherever the process goes."""
+    @property
     def compression_type(self) -> str:
         """How it is compressed: "", "GZIP" or "ZLIB"."""
     @property
@@ -169,6 +172,9 @@ class Indexing(Iterator[IndexedFile]):
     def __new__(cls, paths: list[str], compression_type: str, threads: int) -> Self: ...
     def __iter__(self) -> Self: ...
     def __next__(self) -> IndexedFile: ...
+
+def keep_open(most: int) -> None:
+    """Keeps at most so many files of sequences open from now on."""
 
 def count_records(path: str | PathLike[str], compression_type: str, threads: int) -> int:
     """The number of records in a file, by their headers where that can be done."""

@@ -1,22 +1,30 @@
 """Any record of any files, at once."""
 
+import operator
 import os
 import random
+import sys
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import accumulate
-from typing import Any, TypeAlias
+from itertools import accumulate, pairwise
+from typing import Any, SupportsIndex, TypeAlias
 
 from tfrecs import _core
-from tfrecs.errors import SpecError, StateError
+from tfrecs.errors import Error, SpecError, StateError
 from tfrecs.indices import Indexed, indexed_files
 from tfrecs.limits import checked_threads
 from tfrecs.paths import Paths
 
 Records: TypeAlias = _core.Records
 
+if sys.platform != "win32":
+    import resource
+
 # What iterating reads at once.
 _AHEAD = 4 << 20
+
+# Files that are kept open at most, of all sequences together.
+_MOST_OPEN = 512
 
 
 class IndexedRecords(_core.RecordSequence):
@@ -52,6 +60,7 @@ class IndexedRecords(_core.RecordSequence):
         self._verify = verify
         self._num_threads = num_threads
         self._ends = list(accumulate(len(one.file) for one in self._files))
+        _core.keep_open(_files_to_keep_open())
         self._over([one.file for one in self._files], verify, num_threads)
 
     @property
@@ -64,7 +73,7 @@ class IndexedRecords(_core.RecordSequence):
         """Where the index of each file is kept; None for one that is only in memory."""
         return [one.place for one in self._files]
 
-    def locate(self, index: int) -> tuple[str, int]:
+    def locate(self, index: SupportsIndex) -> tuple[str, int]:
         """Return the file that a record is in, and its number there.
 
         Raises:
@@ -78,16 +87,19 @@ class IndexedRecords(_core.RecordSequence):
             >>> tfrecs.open("two-?.tfrecord").locate(4)
             ('two-1.tfrecord', 1)
         """
-        place = range(len(self))[index]
+        place = operator.index(index)
+        place = place + len(self) if place < 0 else place
+        if not 0 <= place < len(self):
+            raise IndexError(f"index {index} is out of range for {len(self)} records")
         which = bisect_right(self._ends, place)
         before = self._ends[which - 1] if which else 0
         return self.paths[which], place - before
 
-    def sample(self, n: int, seed: int | None = None) -> Records:
+    def sample(self, n: SupportsIndex, seed: SupportsIndex | None = None) -> Records:
         """Return `n` records, none twice, in random order: the same ones for the same seed.
 
         Raises:
-            ValueError: There are not so many.
+            SpecError: There are not so many, or these are no integers.
 
         Example:
             >>> import tfrecs
@@ -97,17 +109,46 @@ class IndexedRecords(_core.RecordSequence):
             >>> records.sample(3, seed=1) == records.sample(3, seed=1)
             True
         """
-        if not 0 <= n <= len(self):
-            raise ValueError(f"cannot take {n} of {len(self)} records")
-        chosen: Records = self[random.Random(seed).sample(range(len(self)), n)]
+        try:
+            count, seed = operator.index(n), None if seed is None else operator.index(seed)
+        except TypeError as error:
+            raise SpecError(f"n and seed must be integers, not {n!r} and {seed!r}") from error
+        if not 0 <= count <= len(self):
+            raise SpecError(f"cannot take {count} of {len(self)} records")
+        chosen: Records = self[random.Random(seed).sample(range(len(self)), count)]
         return chosen
+
+    # What all sequences have, by reading records; its types are not made to be borrowed.
+    index: Any = Sequence.index
+    count: Any = Sequence.count
+    __contains__: Any = Sequence.__contains__
+    __reversed__: Any = Sequence.__reversed__
 
     def __iter__(self) -> Iterator[bytes]:
         """Read all records in order, some at a time."""
-        size = sum(one.file.size for one in self._files)
-        step = max(1, _AHEAD * len(self) // max(size, 1))
-        for start in range(0, len(self), step):
-            yield from self[start : start + step]
+        for start, stop in pairwise(self._cuts()):
+            try:
+                some = self[start:stop]
+            except Error:
+                # The records before the one that is damaged; and then the same error again.
+                yield from (self[index] for index in range(start, stop))
+            else:
+                yield from some
+
+    def _cuts(self) -> Iterator[int]:
+        """Yield numbers of records with a few megabytes between them, as they are uncompressed."""
+        yield 0
+        last, room = 0, _AHEAD
+        for one, end in zip(self._files, self._ends, strict=True):
+            first, offset = end - len(one.file), 0
+            while one.file.end() - offset > room:
+                number, offset = one.file.first_from(offset + room)
+                last, room = min(max(first + number, last + 1), end), _AHEAD
+                yield last
+                if last == end:  # whatever a damaged index says
+                    offset = one.file.end()
+            room -= max(one.file.end() - offset, 0)
+        yield len(self)
 
     def __repr__(self) -> str:
         """Show how much it is."""
@@ -118,7 +159,7 @@ class IndexedRecords(_core.RecordSequence):
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle what opens the files again; an index that is kept nowhere goes with it."""
         files = [
-            (os.path.abspath(one.file.path), _portable(one))  # noqa: PTH100 - no Path is wanted
+            (os.fspath(one.file.absolute), _portable(one), len(one.file), one.file.size)
             for one in self._files
         ]
         return _reopened, (files, self._verify, self._num_threads)
@@ -127,26 +168,34 @@ class IndexedRecords(_core.RecordSequence):
 Sequence.register(IndexedRecords)
 
 
+def _files_to_keep_open() -> int:
+    if sys.platform == "win32":
+        return _MOST_OPEN
+    limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return _MOST_OPEN if limit == resource.RLIM_INFINITY else min(_MOST_OPEN, limit // 2)
+
+
 def _portable(one: Indexed) -> bytes | str:
-    return one.file.to_bytes() if one.place is None else os.path.abspath(one.place)  # noqa: PTH100
+    return one.file.to_bytes() if one.absolute is None else one.absolute
 
 
 def _reopened(
-    files: list[tuple[str, bytes | str]], verify: bool, num_threads: int
+    files: list[tuple[str, bytes | str, int, int]], verify: bool, num_threads: int
 ) -> IndexedRecords:
     return IndexedRecords([_refound(*one) for one in files], verify, num_threads)
 
 
-def _refound(path: str, index: bytes | str) -> Indexed:
+def _refound(path: str, index: bytes | str, records: int, size: int) -> Indexed:
     if isinstance(index, bytes):
-        file, place = _core.IndexedFile.from_bytes(path, index), None
+        found = _core.IndexedFile.from_bytes(path, index)
+        one = None if found is None else Indexed(found)
     else:
-        file, place = _core.IndexedFile.load(path, index), index
-    if file is None:
-        raise StateError(
-            f"{path}: the file, or its index, has changed since it was opened", path=path
-        )
-    return Indexed(file, place)
+        found = _core.IndexedFile.load(path, index)
+        # The index may be gone, or on another machine, and the file the same.
+        one = indexed_files([path], "auto", 1)[0] if found is None else Indexed(found, index, index)
+    if one is None or (len(one.file), one.file.size) != (records, size):
+        raise StateError(f"{path}: the file has changed since it was opened", path=path)
+    return one
 
 
 def open(  # noqa: A001 - as gzip.open

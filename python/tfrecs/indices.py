@@ -1,13 +1,14 @@
 """Indices of files: where they are kept, and when they are made."""
 
+import errno
 import hashlib
 import os
 import sys
 import warnings
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 from tfrecs import _core
 from tfrecs.errors import Error, FileError, MissingFileError, SpecError
@@ -44,7 +45,7 @@ def build_index(
 
     Raises:
         SpecError: There is no such format; a text index of a compressed file; not as many
-            `index_paths` as files.
+            `index_paths` as files, or two that are the same, or one of the files.
         FileError: An index cannot be written.
         Error: What is wrong with a file, with path, record and offset. Files before it have theirs.
 
@@ -80,12 +81,27 @@ def write_indices(
     else:
         given = [index_paths] if isinstance(index_paths, str | os.PathLike) else index_paths
         wanted = [os.fspath(path) for path in given]
-        if len(wanted) != len(files):
-            raise SpecError(f"{len(files)} files need as many index_paths, not {len(wanted)}")
+        _one_for_each(files, wanted)
+    _spare(files, wanted)
     built = _core.Indexing(files, compression_type or "", checked_threads(num_threads))
     for where, file in zip(wanted, built, strict=True):
         file.save(where, format == "text")
         yield where, file
+
+
+def _one_for_each(files: list[str], index_paths: list[str]) -> None:
+    if len(files) != len(index_paths):
+        raise SpecError(f"{len(files)} files need as many index_paths, not {len(index_paths)}")
+
+
+def _spare(files: list[str], index_paths: list[str]) -> None:
+    """Refuse to write one index over another, or over a file that is to be indexed."""
+    real = [os.path.realpath(file) for file in files]
+    taken = dict.fromkeys(real, "")
+    for file, path in zip(real, index_paths, strict=True):
+        if taken.setdefault(os.path.realpath(path), file) != file:
+            why = "that is a file of records, or the place of another file's index"
+            raise SpecError(f"{path}: no index can be written here: {why}", path=path)
 
 
 @dataclass(frozen=True)
@@ -95,10 +111,17 @@ class Indexed:
     Attributes:
         file: Both.
         place: Where the index is kept, or None.
+        absolute: The same, wherever the process goes.
     """
 
     file: _core.IndexedFile
     place: str | None = None
+    absolute: str | None = None
+
+    @classmethod
+    def at(cls, file: _core.IndexedFile, place: str) -> Self:
+        """Return a file whose index is kept at `place`."""
+        return cls(file, place, os.path.abspath(place))  # noqa: PTH100 - no Path is wanted
 
 
 def indexed_files(
@@ -136,26 +159,28 @@ def _kept(path: str, codec: str) -> Indexed | None:
     for place in _places(path):
         file = _core.IndexedFile.load(path, place)
         if file is not None and codec in ("auto", file.compression_type):
-            return Indexed(file, place)
+            return Indexed.at(file, place)
     return None
 
 
 def _given(files: list[str], index_paths: Paths) -> list[Indexed | None]:
     places = expand_paths(index_paths)
-    if len(places) != len(files):
-        raise SpecError(f"{len(files)} files need as many index_paths, not {len(places)}")
-    return [_from_place(path, place) for path, place in zip(files, places, strict=True)]
+    _one_for_each(files, places)
+    found = []
+    for path, place in zip(files, places, strict=True):  # no comprehension: a warning counts frames
+        found.append(_from_place(path, place))
+    return found
 
 
 def _from_place(path: str, place: str) -> Indexed | None:
     file = _core.IndexedFile.load(path, place) or _from_text(path, place)
     if file is not None:
-        return Indexed(file, place)
+        return Indexed.at(file, place)
     warnings.warn(
         f"{place} is no index of {path} as it is now: it is stale, or damaged, or of another file; "
         "a new one is made in memory",
         RuntimeWarning,
-        stacklevel=2,
+        stacklevel=5,  # who calls open()
     )
     return None
 
@@ -176,10 +201,14 @@ def _keep(file: _core.IndexedFile, wanted: bool) -> Indexed:
     """Keep an index where the next process finds it, if that is worth it and can be done."""
     if wanted and file.size >= _WORTH_KEEPING:
         for place in _places(os.fspath(file.path)):
-            with suppress(Error, OSError):
+            try:
                 Path(place).parent.mkdir(parents=True, exist_ok=True)
                 file.save(place, as_text=False)
-                return Indexed(file, place)
+            except (Error, OSError) as error:
+                if getattr(error, "errno", None) == errno.EBUSY:
+                    break  # another process is just writing it
+            else:
+                return Indexed.at(file, place)
     return Indexed(file)
 
 

@@ -2,8 +2,9 @@
 
 import glob
 import os
+import re
 from collections.abc import Iterable
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from tfrecs.errors import MissingFileError, SpecError
 
@@ -19,6 +20,7 @@ def expand_paths(paths: Paths) -> list[str]:
 
     Raises:
         MissingFileError: A pattern matches no file, or there is nothing in `paths`.
+        SpecError: It is no path, or a URL.
 
     Example:
         >>> for shard in ("b.tfrecord", "a.tfrecord"):
@@ -26,17 +28,32 @@ def expand_paths(paths: Paths) -> list[str]:
         >>> expand_paths("?.tfrecord")
         ['a.tfrecord', 'b.tfrecord']
     """
-    given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+    given: Any = paths
+    if isinstance(given, str | os.PathLike):
+        given = [given]
+    elif isinstance(given, bytes) or not isinstance(given, Iterable):
+        raise _no_path(given)
     found = [file for path in given for file in _expand(path)]
     if not found:
         raise MissingFileError("no files: the list of paths is empty")
     return found
 
 
+# gs://bucket/name, https://host/name
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
+
+
+def _no_path(given: Any) -> SpecError:
+    what = "an empty one" if given == "" else type(given).__name__
+    return SpecError(f"a path must be str or os.PathLike, not {what}")
+
+
 def _expand(path: Path) -> list[str]:
-    name = os.fspath(path)
-    if not isinstance(name, str):
-        raise SpecError(f"a path must be str or os.PathLike, not {type(name).__name__}")
+    name: Any = os.fspath(path) if isinstance(path, os.PathLike) else path
+    if not isinstance(name, str) or not name:
+        raise _no_path(name)
+    if _URL.match(name) and not os.path.lexists(name):
+        raise SpecError(f"{name}: a URL; tfrecs reads local files, so fetch it first", path=name)
     if not glob.has_magic(name) or os.path.lexists(name):
         return [name]
     matches = sorted(glob.glob(name, recursive=True))  # noqa: PTH207 - keeps the names as given

@@ -8,7 +8,7 @@ from itertools import accumulate, pairwise
 from typing import Any, TypeAlias
 
 from tfrecs import _core
-from tfrecs.errors import StateError
+from tfrecs.errors import SpecError, StateError
 from tfrecs.indices import indexed_files
 from tfrecs.limits import checked_limit
 from tfrecs.paths import Paths
@@ -69,6 +69,12 @@ class Range:
         """How many records."""
         return sum(part.num_records for part in self.parts)
 
+    def __repr__(self) -> str:
+        """Show how much it is, and of what."""
+        paths = [part.path for part in self.parts]
+        where = repr(paths[0]) if len(paths) == 1 else f"{len(paths)} files"
+        return f"Range({self.num_records} records in {where}, {self.nbytes} bytes)"
+
     @property
     def nbytes(self) -> int:
         """How many bytes the records have with their frames, uncompressed."""
@@ -116,14 +122,25 @@ def plan_ranges(
     found = indexed_files(paths, compression_type, num_threads, keep=False)
     files = [one.file for one in found]
     starts = [0, *accumulate(file.size for file in files)]
-    cuts = [_cut(files, starts, starts[-1] * number // n) for number in range(n)]
-    cuts.append((len(files), 0, 0))
+    cuts = [*_cuts(files, starts, n), (len(files), 0, 0)]
     ranges = [Range(tuple(_parts(files, *pair))) for pair in pairwise(cuts)]
     return [one for one in ranges if one.parts]
 
 
 # The number of a file, that of a record in it, and the offset of that record.
 _Cut: TypeAlias = tuple[int, int, int]
+
+
+def _cuts(files: list[_core.IndexedFile], starts: list[int], n: int) -> Iterator[_Cut]:
+    """Yield where ranges begin; of the `n` places to cut at only those that differ."""
+    size, number = starts[-1], 0
+    while number < n:
+        target = size * number // n
+        which, record, offset = _cut(files, starts, target)
+        yield which, record, offset
+        # The next one whose target is behind this cut.
+        reached = max(target, starts[which] + offset)
+        number = -(-(reached + 1) * n // size) if size else n
 
 
 def _cut(files: list[_core.IndexedFile], starts: list[int], target: int) -> _Cut:
@@ -162,7 +179,8 @@ def read_range(
         verify: Whether to check the checksum of each record's data.
 
     Raises:
-        StateError: A file has changed since the range was planned.
+        SpecError: It is no Range, or `batch_size` no positive integer.
+        StateError: A file has another size than when the range was planned.
         Error: What is wrong with a file, with path, record and offset.
 
     Example:
@@ -174,8 +192,20 @@ def read_range(
         [[b'0', b'1', b'2'], [b'3', b'4']]
         [[b'5', b'6', b'7'], [b'8', b'9']]
     """
+    if not isinstance(range, Range):
+        raise SpecError(
+            f"read_range takes a Range of plan_ranges(), one by one, not {type(range).__name__}"
+        )
     if batch_size is not None:
         checked_limit("batch_size", batch_size)
+    return _records(range, batch_size, verify)
+
+
+def _records(
+    range: Range,  # noqa: A002 - as above
+    batch_size: int | None,
+    verify: bool,
+) -> Iterator[Any]:
     for part in range.parts:
         reader = _reader(part, verify)
         if batch_size is None:

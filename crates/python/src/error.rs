@@ -106,6 +106,6 @@ pub fn no_memory() -> PyErr {
 }
 
 /// An `IndexError`.
-pub fn no_such_index(index: isize, len: usize) -> PyErr {
+pub fn no_such_index(index: impl std::fmt::Display, len: usize) -> PyErr {
     PyIndexError::new_err(format!("index {index} is out of range for {len} records"))
 }

@@ -65,6 +65,12 @@ pub fn count_records(
         .or_raise(py)
 }
 
+/// Keeps at most so many files of sequences open from now on.
+#[pyfunction]
+pub fn keep_open(most: usize) {
+    indexed::keep_open(most);
+}
+
 #[pymethods]
 impl PyIndexedFile {
     /// The index that is kept in the file `stored`; None if it is none, or of another file.
@@ -107,6 +113,12 @@ impl PyIndexedFile {
     #[getter]
     fn path(&self) -> PathBuf {
         self.0.path().to_path_buf()
+    }
+
+    /// The file, wherever the process goes.
+    #[getter]
+    fn absolute(&self) -> PathBuf {
+        self.0.absolute().to_path_buf()
     }
 
     /// How it is compressed: "", "GZIP" or "ZLIB".

@@ -61,7 +61,7 @@ mod _core {
         decode_example, decode_sequence_example, encode_example, encode_sequence_example,
     };
     #[pymodule_export]
-    use crate::indexed::{PyIndexedFile, PyIndexing, count_records};
+    use crate::indexed::{PyIndexedFile, PyIndexing, count_records, keep_open};
     #[pymodule_export]
     use crate::lists::split_lists;
     #[pymodule_export]

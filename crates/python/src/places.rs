@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use pyo3::prelude::*;
 use pyo3::types::slice::PySliceIndices;
-use pyo3::types::{PyBool, PySlice};
+use pyo3::types::{PyBool, PyBytes, PyInt, PySlice, PyString};
 
 use crate::columns::copy;
 use crate::error::{no_such_index, wrong_type};
@@ -25,9 +25,9 @@ impl Places {
         if let Ok(slice) = index.cast::<PySlice>() {
             return of_slice(slice, len);
         }
-        match index.extract::<isize>() {
-            Ok(index) => place(index, len).map(Self::One),
-            Err(_) => of_many(index, len).map(Self::Some),
+        match number(index, len)? {
+            Some(index) => place(index, len).map(Self::One),
+            None => of_many(index, len).map(Self::Some),
         }
     }
 }
@@ -41,18 +41,49 @@ pub fn of_many(indices: &Bound<'_, PyAny>, len: usize) -> PyResult<Vec<usize>> {
             .map(|index| place(as_index(index), len))
             .collect();
     }
-    let refused =
-        || wrong_type("records are indexed with an integer, a slice or a sequence of integers");
+    if indices.is_instance_of::<PyString>() || indices.is_instance_of::<PyBytes>() {
+        return Err(refused(indices));
+    }
     let mut places = Vec::new();
-    for item in indices.try_iter().map_err(|_| refused())? {
+    for item in indices.try_iter().map_err(|_| refused(indices))? {
         let item = item?;
-        let index = item.extract().ok();
-        let index = index
-            .filter(|_| !item.is_instance_of::<PyBool>())
-            .ok_or_else(refused)?;
+        let index = match number(&item, len)? {
+            Some(index) if !item.is_instance_of::<PyBool>() => index,
+            _ => return Err(refused(&item)),
+        };
         places.push(place(index, len)?);
+        if places.len() % AT_ONCE == 0 {
+            indices.py().check_signals()?;
+        }
     }
     Ok(places)
+}
+
+/// So many indices are gone through before signals are asked for: an iterator may have no end.
+const AT_ONCE: usize = 1 << 16;
+
+/// The integer that this is, if it is one; too large a one is no index.
+fn number(item: &Bound<'_, PyAny>, len: usize) -> PyResult<Option<isize>> {
+    match item.extract::<isize>() {
+        Ok(number) => Ok(Some(number)),
+        Err(_) if item.is_instance_of::<PyInt>() => Err(no_such_index(item, len)),
+        Err(_) => Ok(None),
+    }
+}
+
+fn refused(index: &Bound<'_, PyAny>) -> PyErr {
+    let kind = index
+        .get_type()
+        .name()
+        .map_or_else(|_| "that".to_owned(), |name| name.to_string());
+    let mask = if kind.starts_with("bool") {
+        ": of a mask, numpy.flatnonzero makes them"
+    } else {
+        ""
+    };
+    wrong_type(format!(
+        "records are indexed with an integer, a slice or a sequence of integers, not {kind}{mask}"
+    ))
 }
 
 fn of_slice(slice: &Bound<'_, PySlice>, len: usize) -> PyResult<Places> {

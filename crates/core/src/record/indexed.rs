@@ -4,7 +4,7 @@ use std::fs::File;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, OnceLock};
 
 use super::checkpoints::{Checkpoints, Seeker};
 use super::compression::Compression;
@@ -21,7 +21,12 @@ use crate::memory;
 use crate::ordered::Ordered;
 
 /// So many files are kept open, of all sequences together; beyond that, one is opened for each read.
-const MOST_OPEN: usize = 512;
+static MOST_OPEN: AtomicUsize = AtomicUsize::new(64);
+
+/// Keeps at most so many files open from now on: whoever knows how many the process may have says so.
+pub fn keep_open(most: usize) {
+    MOST_OPEN.store(most, Ordering::Relaxed);
+}
 
 /// What a byte of deflate inflates to at most.
 const MOST_INFLATED: u64 = 1032;
@@ -31,6 +36,8 @@ static OPEN: AtomicUsize = AtomicUsize::new(0);
 /// A file of which any record can be read at once.
 pub struct IndexedFile {
     path: Arc<Path>,
+    /// The same wherever the process goes meanwhile.
+    absolute: PathBuf,
     compression: Compression,
     records: u64,
     of: Fingerprint,
@@ -38,8 +45,6 @@ pub struct IndexedFile {
     /// Where the index lies, if it lies in a file.
     stored: Option<(PathBuf, Summary)>,
     file: OnceLock<Kept>,
-    /// What has inflated a single record, and may go on from there.
-    seeker: Mutex<Option<Seeker>>,
 }
 
 /// A file that is kept open, and counted.
@@ -58,20 +63,17 @@ impl IndexedFile {
     /// What is wrong with the file, with path, record and offset. Data is not read, where that can be helped,
     /// and not checked.
     pub fn build(path: &Path, compression: Option<Compression>, threads: usize) -> Result<Self> {
-        let (reader, twin, size) = open(path, compression)?;
-        let Some(file) = twin else {
-            let text = "only of a file can any record be read at once";
-            return Err(Error::spec(text).with_path(path));
-        };
-        drop(reader);
         let located = |error: std::io::Error| Error::from(error).with_path(path);
+        refuse_pipes(path)?;
+        let file = File::open(path).map_err(located)?;
+        // Before anything else is read: what comes later is not in the index, and makes it stale.
         let of = Fingerprint::of(&file).map_err(located)?;
         let twin = file.try_clone().map_err(located)?;
         let mut reader = RecordReader::scanning(twin, path, unverified(compression))?;
         let compression = reader.compression();
         let mut builder = Builder::default();
         let each = |start| builder.push(start);
-        let end = each_record(&mut reader, Some(file), size, threads, each)?;
+        let end = each_record(&mut reader, Some(file), of.size, threads, each)?;
         let index = builder.finish(end, reader.into_checkpoints());
         Ok(Self::with(path, compression, of, index))
     }
@@ -79,13 +81,13 @@ impl IndexedFile {
     fn with(path: &Path, compression: Compression, of: Fingerprint, index: Index) -> Self {
         Self {
             path: Arc::from(path),
+            absolute: absolute(path),
             compression,
             records: index.len() as u64,
             of,
             index: OnceLock::from(index),
             stored: None,
             file: OnceLock::new(),
-            seeker: Mutex::new(None),
         }
     }
 
@@ -94,16 +96,16 @@ impl IndexedFile {
     #[must_use]
     pub fn load(path: &Path, stored: &Path) -> Option<Self> {
         let summary = summary_of(stored)?;
-        let of = Fingerprint::of(&File::open(path).ok()?).ok()?;
+        let of = fingerprint_of(path)?;
         (summary.of == of).then(|| Self {
             path: Arc::from(path),
+            absolute: absolute(path),
             compression: summary.compression,
             records: summary.records,
             of,
             index: OnceLock::new(),
-            stored: Some((stored.to_owned(), summary)),
+            stored: Some((absolute(stored), summary)),
             file: OnceLock::new(),
-            seeker: Mutex::new(None),
         })
     }
 
@@ -112,7 +114,7 @@ impl IndexedFile {
     pub fn from_bytes(path: &Path, bytes: &[u8]) -> Option<Self> {
         let (header, body) = bytes.split_first_chunk()?;
         let summary = Summary::from_bytes(header)?;
-        let of = Fingerprint::of(&File::open(path).ok()?).ok()?;
+        let of = fingerprint_of(path)?;
         let index = Index::new(&summary, body.to_vec()).filter(|_| summary.of == of)?;
         Some(Self::with(path, summary.compression, of, index))
     }
@@ -121,7 +123,7 @@ impl IndexedFile {
     /// DALI's `tfrecord2idx` writes them; none if it does not tell of the whole file.
     #[must_use]
     pub fn from_text(path: &Path, text: &str) -> Option<Self> {
-        let of = Fingerprint::of(&File::open(path).ok()?).ok()?;
+        let of = fingerprint_of(path)?;
         let (mut builder, mut end) = (Builder::default(), 0_u64);
         for line in text.lines().filter(|line| !line.trim().is_empty()) {
             let (start, length) = line.trim().split_once(char::is_whitespace)?;
@@ -174,10 +176,16 @@ impl IndexedFile {
         Ok(lines.collect())
     }
 
-    /// The file.
+    /// The file, as it was named.
     #[must_use]
     pub fn path(&self) -> &Arc<Path> {
         &self.path
+    }
+
+    /// The file, wherever the process goes.
+    #[must_use]
+    pub fn absolute(&self) -> &Path {
+        &self.absolute
     }
 
     /// How it is compressed.
@@ -248,7 +256,7 @@ impl IndexedFile {
     }
 
     fn build_again(&self) -> Result<Index> {
-        let again = Self::build(&self.path, Some(self.compression), 1)?;
+        let again = Self::build(&self.absolute, Some(self.compression), 1)?;
         if again.of != self.of || again.records != self.records {
             return Err(self.has_changed());
         }
@@ -279,19 +287,6 @@ impl IndexedFile {
         Ok(filled)
     }
 
-    /// A seeker for a single read, to go on where the last one was; none for whoever comes at the same time, or
-    /// was forked meanwhile.
-    pub fn take_seeker(&self) -> Option<Seeker> {
-        self.seeker.try_lock().ok()?.take()
-    }
-
-    /// Keeps a seeker for the next single read.
-    pub fn keep_seeker(&self, seeker: Option<Seeker>) {
-        if let Ok(mut kept) = self.seeker.try_lock() {
-            *kept = seeker;
-        }
-    }
-
     /// The file, open.
     ///
     /// # Errors
@@ -301,11 +296,11 @@ impl IndexedFile {
             return Ok(Handle::Kept(&file.0));
         }
         let located = |error: std::io::Error| Error::from(error).with_path(&self.path);
-        let file = open_quietly(&self.path).map_err(located)?;
+        let file = open_quietly(&self.absolute).map_err(located)?;
         if !self.of.is_of(&file.metadata().map_err(located)?) {
             return Err(self.has_changed());
         }
-        if OPEN.load(Ordering::Relaxed) >= MOST_OPEN {
+        if OPEN.load(Ordering::Relaxed) >= MOST_OPEN.load(Ordering::Relaxed) {
             return Ok(Handle::Own(file));
         }
         let kept = self.file.get_or_init(|| {
@@ -358,6 +353,28 @@ impl Deref for Handle<'_> {
             Self::Own(file) => file,
         }
     }
+}
+
+fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}
+
+/// Refuses what is no file, and that before it is opened: opening a pipe waits for whoever writes to it.
+fn refuse_pipes(path: &Path) -> Result<()> {
+    let metadata = path.metadata();
+    let metadata = metadata.map_err(|error| Error::from(error).with_path(path))?;
+    // A folder is refused by whoever reads it, who says that it is one.
+    if metadata.is_file() || metadata.is_dir() {
+        return Ok(());
+    }
+    let text =
+        "only of a file can any record be read at once: save what comes out of the pipe first";
+    Err(Error::spec(text).with_path(path))
+}
+
+fn fingerprint_of(path: &Path) -> Option<Fingerprint> {
+    refuse_pipes(path).ok()?;
+    Fingerprint::of(&File::open(path).ok()?).ok()
 }
 
 fn summary_of(stored: &Path) -> Option<Summary> {

@@ -80,7 +80,8 @@ fn guesses(
     threads: usize,
     segment: u64,
 ) -> Result<Ordered<Result<Guess>>> {
-    let mut next = at;
+    let segments = usize::try_from((size - at) / segment + 1).unwrap_or(usize::MAX);
+    let (threads, mut next) = (threads.min(segments), at);
     let source = move || {
         let begin = next;
         next = next.saturating_add(segment);

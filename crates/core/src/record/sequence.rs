@@ -1,6 +1,10 @@
 //! The records of several files as one sequence: any of them, alone or many together.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
 use std::ops::Range;
+use std::slice::Iter;
 use std::sync::{Arc, Mutex};
 
 use super::buffer::Lent;
@@ -23,6 +27,12 @@ const MOST: u64 = 1 << 20;
 /// So many bytes are worth another thread.
 const WORTH_A_THREAD: usize = 512 << 10;
 
+/// So many seekers are kept; one takes 200 KB.
+const SEEKERS: usize = 16;
+
+/// So many indices are sorted, or gone through, before signals are asked for.
+const AT_ONCE: usize = 1 << 16;
+
 /// The records of several files.
 pub struct Sequence {
     files: Vec<Arc<IndexedFile>>,
@@ -32,6 +42,8 @@ pub struct Sequence {
     threads: usize,
     /// Buffers of batches, which may come back.
     lent: Mutex<Lent>,
+    /// What has inflated single records, and may go on from there, and of which file; the last one at the end.
+    seekers: Mutex<Vec<(usize, Seeker)>>,
 }
 
 /// A record that is wanted.
@@ -68,6 +80,7 @@ impl Sequence {
             verify,
             threads,
             lent: Mutex::default(),
+            seekers: Mutex::default(),
         }
     }
 
@@ -88,12 +101,12 @@ impl Sequence {
     /// # Errors
     /// What is wrong with the record or its file; there is no such record.
     pub fn get(&self, index: usize, buffer: &mut Vec<u8>) -> Result<Range<usize>> {
-        let (_, file, number) = self.find(index)?;
+        let (which, file, number) = self.find(index)?;
         let place = place_of(file, number)?;
         let located = |error: Error| located(error, file, number, place.start);
         let length = length_of(&place);
         resize(buffer, length).map_err(located)?;
-        let mut seeker = file.take_seeker();
+        let mut seeker = self.take_seeker(which);
         let data = again_from_a_checkpoint(&mut seeker, |seeker| {
             let filled = file.fill(buffer, place.start, seeker).map_err(located)?;
             if filled < length {
@@ -101,8 +114,28 @@ impl Sequence {
             }
             frame::checked(buffer, self.verify).map_err(|kind| located(kind.into()))
         });
-        file.keep_seeker(seeker);
+        self.keep_seeker(which, seeker);
         data
+    }
+
+    /// A seeker for a single read, to go on where the last one of this file was; none for whoever comes at the
+    /// same time, or was forked meanwhile.
+    fn take_seeker(&self, which: usize) -> Option<Seeker> {
+        let mut kept = self.seekers.try_lock().ok()?;
+        let place = kept.iter().rposition(|it| it.0 == which)?;
+        Some(kept.remove(place).1)
+    }
+
+    /// Keeps a seeker for the next single read.
+    fn keep_seeker(&self, which: usize, seeker: Option<Seeker>) {
+        if let Some(seeker) = seeker
+            && let Ok(mut kept) = self.seekers.try_lock()
+        {
+            if kept.len() >= SEEKERS {
+                kept.remove(0);
+            }
+            kept.push((which, seeker));
+        }
     }
 
     /// The records at `indices`, in this order, in one buffer.
@@ -110,25 +143,27 @@ impl Sequence {
     /// # Errors
     /// As of [`Self::get`].
     pub fn read(&self, indices: &[usize]) -> Result<Records> {
-        // In the order in which they lie in the files.
-        let mut sorted: Vec<(usize, usize)> = indices.iter().copied().zip(0..).collect();
-        sorted.sort_unstable();
-        let mut wanted = Vec::with_capacity(sorted.len());
-        for (index, slot) in sorted {
-            let (which, file, number) = self.find(index)?;
-            wanted.push(Wanted {
-                file,
-                which,
-                number,
-                place: place_of(file, number)?,
-                slot,
-            });
+        let order = in_order(indices)?;
+        let (mut wanted, mut pulse) = (Vec::with_capacity(order.len()), Pulse::start());
+        for some in order.chunks(AT_ONCE / 8) {
+            pulse.check()?;
+            for &(index, slot) in some {
+                let (which, file, number) = self.find(index)?;
+                let place = place_of(file, number)?;
+                wanted.push(Wanted {
+                    file,
+                    which,
+                    number,
+                    place,
+                    slot,
+                });
+            }
         }
         self.read_wanted(&wanted)
     }
 
     fn read_wanted(&self, wanted: &[Wanted<'_>]) -> Result<Records> {
-        let runs = runs_of(wanted);
+        let runs = runs_of(wanted)?;
         let total = (runs.iter()).fold(0_usize, |sum, run| {
             sum.saturating_add(length_of(&run.place))
         });
@@ -136,7 +171,7 @@ impl Sequence {
         let room = buffer.get_mut(..total).unwrap_or_default();
         let jobs = jobs_of(&runs, room, self.threads);
         in_parallel(self.threads, jobs, |job| self.work(job, wanted))?;
-        let records = records_of(Arc::new(buffer), wanted, &runs);
+        let records = records_of(Arc::new(buffer), wanted, &runs)?;
         if let Ok(mut lent) = self.lent.try_lock() {
             records.lend(&mut lent);
         }
@@ -221,9 +256,50 @@ fn again_from_a_checkpoint<T>(
     }
 }
 
-fn runs_of<'a>(wanted: &[Wanted<'a>]) -> Vec<Run<'a>> {
-    let mut runs: Vec<Run<'a>> = Vec::with_capacity(wanted.len());
+/// The indices in ascending order, and at which place each one stood.
+fn in_order(indices: &[usize]) -> Result<Vec<(usize, usize)>> {
+    let mut all: Vec<_> = (indices.iter().copied()).zip(0..).collect();
+    if indices.is_sorted() {
+        return Ok(all);
+    }
+    let mut pulse = Pulse::start();
+    for some in all.chunks_mut(AT_ONCE) {
+        pulse.check()?;
+        some.sort_unstable();
+    }
+    if all.len() <= AT_ONCE {
+        return Ok(all);
+    }
+    merged(&all, &mut pulse)
+}
+
+/// Pieces of [`AT_ONCE`] that are sorted, as one.
+fn merged(all: &[(usize, usize)], pulse: &mut Pulse) -> Result<Vec<(usize, usize)>> {
+    let mut pieces: Vec<_> = all.chunks(AT_ONCE).map(<[_]>::iter).collect();
+    let first =
+        |(number, piece): (usize, &mut Iter<'_, _>)| Some(Reverse((*piece.next()?, number)));
+    let mut heads: BinaryHeap<_> = pieces.iter_mut().enumerate().filter_map(first).collect();
+    let mut merged = Vec::with_capacity(all.len());
+    while let Some(mut head) = heads.peek_mut() {
+        let Reverse((least, number)) = *head;
+        merged.push(least);
+        match pieces.get_mut(number).and_then(Iterator::next) {
+            Some(next) => *head = Reverse((*next, number)),
+            None => drop(PeekMut::pop(head)),
+        }
+        if merged.len() % AT_ONCE == 0 {
+            pulse.check()?;
+        }
+    }
+    Ok(merged)
+}
+
+fn runs_of<'a>(wanted: &[Wanted<'a>]) -> Result<Vec<Run<'a>>> {
+    let (mut runs, mut pulse): (Vec<Run<'a>>, _) = (Vec::new(), Pulse::start());
     for (number, it) in wanted.iter().enumerate() {
+        if number % AT_ONCE == 0 {
+            pulse.check()?;
+        }
         if let Some(run) = runs.last_mut().filter(|run| run.can_take(it)) {
             run.place.end = run.place.end.max(it.place.end);
             run.wanted.end = number + 1;
@@ -236,10 +312,10 @@ fn runs_of<'a>(wanted: &[Wanted<'a>]) -> Vec<Run<'a>> {
             });
         }
     }
-    runs
+    Ok(runs)
 }
 
-fn records_of(bytes: Arc<Vec<u8>>, wanted: &[Wanted<'_>], runs: &[Run<'_>]) -> Records {
+fn records_of(bytes: Arc<Vec<u8>>, wanted: &[Wanted<'_>], runs: &[Run<'_>]) -> Result<Records> {
     let nothing = Span {
         start: 0,
         len: 0,
@@ -248,7 +324,11 @@ fn records_of(bytes: Arc<Vec<u8>>, wanted: &[Wanted<'_>], runs: &[Run<'_>]) -> R
     };
     let mut spans = vec![nothing; wanted.len()];
     let (mut origins, mut begin) = (Vec::with_capacity(runs.len()), 0);
+    let mut pulse = Pulse::start();
     for (number, run) in (0..).zip(runs) {
+        if origins.len() % AT_ONCE == 0 {
+            pulse.check()?;
+        }
         for it in wanted.get(run.wanted.clone()).unwrap_or_default() {
             let behind = usize::try_from(it.place.start - run.place.start).unwrap_or(0);
             let len = length_of(&it.place);
@@ -267,7 +347,7 @@ fn records_of(bytes: Arc<Vec<u8>>, wanted: &[Wanted<'_>], runs: &[Run<'_>]) -> R
         });
         begin += length_of(&run.place);
     }
-    Records::new(bytes, spans, origins)
+    Ok(Records::new(bytes, spans, origins))
 }
 
 /// Runs that one thread reads, and where to.
@@ -306,10 +386,12 @@ fn jobs_of<'a>(runs: &'a [Run<'a>], room: &'a mut [u8], threads: usize) -> Vec<J
 
 impl Run<'_> {
     fn can_take(&self, it: &Wanted<'_>) -> bool {
-        let end = it.place.end.max(self.place.end);
+        let is_inside = it.place.end <= self.place.end;
+        let most = self.place.start.saturating_add(MOST);
         it.which == self.which
+            && it.place.start >= self.place.start
             && it.place.start <= self.place.end.saturating_add(NEAR as u64)
-            && end - self.place.start <= MOST
+            && (is_inside || it.place.end <= most)
     }
 }
 
