@@ -3,7 +3,6 @@
 import os
 import pickle
 import random
-import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import accumulate
