@@ -39,6 +39,7 @@ __all__ = [
     "encode_sequence_batch",
     "encode_sequence_example",
     "find_temporaries",
+    "keep_open",
     "parse_tensors",
     "serialize_strings",
     "side_by_side",
