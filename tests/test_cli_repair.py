@@ -84,3 +84,12 @@ def test_verify_salvages(path: Path) -> None:
     (file,) = found["files"]
     assert file["salvage"]["records"] == 2
     assert len(file["salvage"]["regions"]) == 1
+
+
+def test_a_copy_never_takes_the_place_of_the_original(path: Path) -> None:
+    path.with_name("link").symlink_to(path)
+    for other in (path, path.parent / "." / path.name, path.with_name("link")):
+        result = run("repair", path, other)
+        assert result.exit_code == 2
+        assert "--in-place replaces it, and keeps the original" in result.output
+    assert path.read_bytes() == DAMAGED

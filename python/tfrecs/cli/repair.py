@@ -1,5 +1,6 @@
 """`tfrecs repair`: a clean copy of a damaged file."""
 
+import os
 import time
 from collections.abc import Callable
 from typing import Annotated, Any
@@ -44,6 +45,10 @@ def repair(
     """  # noqa: D301 - \b, the character, keeps the lines as they are
     if (dst is None) == (not in_place):
         raise SpecError("say where the clean copy goes: either DST or --in-place")
+    if dst is not None and os.path.realpath(dst) == os.path.realpath(src):
+        raise SpecError(
+            f"{dst}: that is SRC itself: --in-place replaces it, and keeps the original"
+        )
     backup = keep_original(src) if dst is None else None
     report = _with_progress(
         lambda: repair_file(src, dst or src, max_lost_bytes=max_lost_bytes), quiet=json
