@@ -333,7 +333,7 @@ def test_places_as_the_format_has_them(tmp_path: Path, codec: str, spread: int) 
     """Where records of all lengths begin, from the index itself."""
     expected = [bytes(number * spread) for number in range(200)]
     path = frames.save(tmp_path / "a", frames.compressed(codec, frames.plain(expected)))
-    (file,) = (one for one in tfrecs._core.Indexing([os.fspath(path)], "auto", 1))
+    (file,) = (one for one in tfrecs._core.Indexing([os.fspath(path)], "auto", 1, (None, None)))
     starts = [0, *accumulate(16 + len(record) for record in expected)]
     assert [file.first_from(start) for start in starts] == list(enumerate(starts))
     assert file.first_from(starts[5] + 1) == (6, starts[6])

@@ -283,3 +283,35 @@ def test_a_file_that_grows_while_it_is_indexed(tmp_path: Path) -> None:
         assert 2000 <= len(tfrecs.open(path)) <= 5000
     writer.join()
     assert len(tfrecs.open(path)) == 5000
+
+
+# ---------------------------------------------------------------- limits
+
+
+@pytest.mark.parametrize("codec", frames.CODECS)
+def test_records_that_are_too_long(tmp_path: Path, codec: str) -> None:
+    records = [b"short", bytes(2000), b"short too"]
+    path = frames.save(tmp_path / "a", frames.compressed(codec, frames.plain(records)))
+    tfrecs.build_index(path)
+    opened = tfrecs.open(path, max_record_bytes=1000)
+    assert (opened[0], opened[-1]) == (b"short", b"short too")
+    for read in (
+        lambda: opened[1],
+        lambda: opened[:],
+        lambda: pickle.loads(pickle.dumps(opened))[1],
+    ):
+        with pytest.raises(tfrecs.LimitError, match="max_record_bytes allows 1000") as caught:
+            read()
+        assert (caught.value.record, caught.value.path) == (1, str(path))
+    assert tfrecs.open(path, max_record_bytes=2000)[1] == records[1]
+
+
+@pytest.mark.parametrize("codec", ["GZIP", "ZLIB"])
+def test_files_of_which_too_much_comes(tmp_path: Path, codec: str) -> None:
+    path = frames.save(tmp_path / "a", frames.compressed(codec, frames.plain([bytes(900)] * 9)))
+    with pytest.raises(tfrecs.LimitError, match="max_decompressed_bytes"):
+        tfrecs.open(path, max_decompressed_bytes=5000)
+    with pytest.raises(tfrecs.LimitError, match="max_record_bytes"):
+        tfrecs.open(path, max_record_bytes=800)
+    with pytest.raises(tfrecs.SpecError, match="max_record_bytes must be"):
+        tfrecs.open(path, max_record_bytes=0)

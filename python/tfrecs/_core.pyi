@@ -170,7 +170,9 @@ class IndexedFile:
 class Indexing(Iterator[IndexedFile]):
     """Goes over all records of files, and hands out each file with its index, in order."""
 
-    def __new__(cls, paths: list[str], compression_type: str, threads: int) -> Self: ...
+    def __new__(
+        cls, paths: list[str], compression_type: str, threads: int, limits: _Limits
+    ) -> Self: ...
     def __iter__(self) -> Self: ...
     def __next__(self) -> IndexedFile: ...
 
@@ -185,7 +187,7 @@ class RecordSequence:
     """Records of files, any of them: a base for a class whose `[]` would cost too much."""
 
     def __new__(cls, *_arguments: object, **_named: object) -> Self: ...
-    def _over(self, files: list[IndexedFile], verify: bool, threads: int) -> None:
+    def _over(self, files: list[IndexedFile], verify: bool, threads: int, limits: _Limits) -> None:
         """Is the records of `files` from now on, one behind the other."""
     def __len__(self) -> int: ...
     @overload

@@ -12,7 +12,7 @@ from typing import Any, SupportsIndex, TypeAlias
 from tfrecs import _core
 from tfrecs.errors import Error, SpecError, StateError
 from tfrecs.indices import Indexed, indexed_files
-from tfrecs.limits import checked_threads
+from tfrecs.limits import NO_LIMITS, Limits, checked_limits, checked_threads
 from tfrecs.paths import Paths
 
 Records: TypeAlias = _core.Records
@@ -54,14 +54,16 @@ class IndexedRecords(_core.RecordSequence):
         files: Iterable[Indexed],
         verify: bool,
         num_threads: int,
+        limits: Limits = NO_LIMITS,
     ) -> None:
         """Be the records of `files`, one behind the other."""
         self._files = tuple(files)
         self._verify = verify
         self._num_threads = num_threads
+        self._limits = limits
         self._ends = list(accumulate(len(one.file) for one in self._files))
         _core.keep_open(_files_to_keep_open())
-        self._over([one.file for one in self._files], verify, num_threads)
+        self._over([one.file for one in self._files], verify, num_threads, limits)
 
     @property
     def paths(self) -> list[str]:
@@ -162,7 +164,7 @@ class IndexedRecords(_core.RecordSequence):
             (os.fspath(one.file.absolute), _portable(one), len(one.file), one.file.size)
             for one in self._files
         ]
-        return _reopened, (files, self._verify, self._num_threads)
+        return _reopened, (files, self._verify, self._num_threads, self._limits)
 
 
 Sequence.register(IndexedRecords)
@@ -180,9 +182,12 @@ def _portable(one: Indexed) -> bytes | str:
 
 
 def _reopened(
-    files: list[tuple[str, bytes | str, int, int]], verify: bool, num_threads: int
+    files: list[tuple[str, bytes | str, int, int]],
+    verify: bool,
+    num_threads: int,
+    limits: Limits,
 ) -> IndexedRecords:
-    return IndexedRecords([_refound(*one) for one in files], verify, num_threads)
+    return IndexedRecords([_refound(*one) for one in files], verify, num_threads, limits)
 
 
 def _refound(path: str, index: bytes | str, records: int, size: int) -> Indexed:
@@ -206,6 +211,8 @@ def open(  # noqa: A001 - as gzip.open
     index: str = "auto",
     index_paths: Paths | None = None,
     num_threads: int | None = None,
+    max_record_bytes: int | None = None,
+    max_decompressed_bytes: int | None = None,
 ) -> IndexedRecords:
     """Open files to read any record at once, compressed ones too.
 
@@ -226,12 +233,15 @@ def open(  # noqa: A001 - as gzip.open
             texts of DALI's or vahidk's tfrecord2idx. One that does not fit its file is not used,
             with a warning.
         num_threads: How many threads make indices and read batches; None is one for each core.
+        max_record_bytes: As for RecordReader; of a record that is asked for, too.
+        max_decompressed_bytes: As for RecordReader, when an index is made.
 
     Raises:
         FileError: A file cannot be read, or is a pipe.
         NotTFRecordError: It is of another format.
         CorruptRecordError, TruncatedFileError: It is damaged; the text says where. salvage() reads
             what is left of it, and repair() makes a sound file of that.
+        LimitError: More comes out of a file than is allowed.
         SpecError: An argument makes no sense.
 
     Example:
@@ -247,7 +257,14 @@ def open(  # noqa: A001 - as gzip.open
     if index not in ("auto", "memory"):
         raise SpecError(f'index must be "auto" or "memory", not {index!r}')
     kept = index == "auto"
+    limits = checked_limits(max_record_bytes, max_decompressed_bytes)
     files = indexed_files(
-        paths, compression_type, num_threads, index_paths=index_paths, look=kept, keep=kept
+        paths,
+        compression_type,
+        num_threads,
+        index_paths=index_paths,
+        look=kept,
+        keep=kept,
+        limits=limits,
     )
-    return IndexedRecords(files, bool(verify), checked_threads(num_threads))
+    return IndexedRecords(files, bool(verify), checked_threads(num_threads), limits)

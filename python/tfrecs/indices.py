@@ -12,7 +12,7 @@ from typing import Self
 
 from tfrecs import _core
 from tfrecs.errors import Error, FileError, MissingFileError, SpecError
-from tfrecs.limits import checked_threads
+from tfrecs.limits import NO_LIMITS, Limits, checked_threads
 from tfrecs.paths import Paths, expand_paths
 
 # The index of a smaller file is made as fast as it is read.
@@ -83,7 +83,8 @@ def write_indices(
         wanted = [os.fspath(path) for path in given]
         _one_for_each(files, wanted)
     _spare(files, wanted)
-    built = _core.Indexing(files, compression_type or "", checked_threads(num_threads))
+    codec, threads = compression_type or "", checked_threads(num_threads)
+    built = _core.Indexing(files, codec, threads, NO_LIMITS)
     for where, file in zip(wanted, built, strict=True):
         file.save(where, format == "text")
         yield where, file
@@ -132,6 +133,7 @@ def indexed_files(
     index_paths: Paths | None = None,
     look: bool = True,
     keep: bool = True,
+    limits: Limits = NO_LIMITS,
 ) -> list[Indexed]:
     """Return files with their indices, and make those that are missing.
 
@@ -142,6 +144,7 @@ def indexed_files(
         index_paths: Where the indices are, one for each file.
         look: Whether to look for indices where they are kept.
         keep: Whether to keep those that are made, if they are worth it.
+        limits: What checked_limits() returns.
     """
     files = expand_paths(paths)
     codec = compression_type or ""
@@ -150,7 +153,7 @@ def indexed_files(
     else:
         found, keep = _given(files, index_paths), False
     missing = [path for path, one in zip(files, found, strict=True) if one is None]
-    built = _core.Indexing(missing, codec, checked_threads(num_threads))
+    built = _core.Indexing(missing, codec, checked_threads(num_threads), limits)
     return [one or _keep(next(built), keep) for one in found]
 
 

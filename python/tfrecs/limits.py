@@ -1,11 +1,16 @@
 """Numbers that callers give: positive integers, how many threads, and how much is too much."""
 
 import os
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from tfrecs.errors import SpecError
+
+# The most bytes of a record, and out of a compressed file; None: what holds by default.
+Limits: TypeAlias = tuple[int | None, int | None]
+
+NO_LIMITS: Limits = (None, None)
 
 
 def checked_limit(what: str, given: Any, wanted: str = "a positive integer") -> int:
@@ -19,9 +24,7 @@ def checked_limit(what: str, given: Any, wanted: str = "a positive integer") -> 
     return int(given)
 
 
-def checked_limits(
-    max_record_bytes: int | None, max_decompressed_bytes: int | None
-) -> tuple[int | None, int | None]:
+def checked_limits(max_record_bytes: int | None, max_decompressed_bytes: int | None) -> Limits:
     """Return what whatever reads a file takes as `limits`; None: what holds by default.
 
     Raises:

@@ -7,11 +7,12 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use tfrecs_core::Result;
 use tfrecs_core::ordered::Ordered;
+use tfrecs_core::record::ReadOptions;
 use tfrecs_core::record::indexed::{self, IndexedFile};
 
 use crate::bytes::bytes_of;
 use crate::error::Raise;
-use crate::reader::compression_of;
+use crate::reader::{GivenLimits, compression_of, limits_of};
 use crate::shared::Shared;
 
 /// A file, and where each of its records is.
@@ -36,9 +37,14 @@ impl PyIndexing {
         paths: Vec<PathBuf>,
         compression_type: &str,
         threads: usize,
+        limits: GivenLimits,
     ) -> PyResult<Self> {
-        let compression = compression_of(compression_type).or_raise(py)?;
-        let started = indexed::build_all(paths, compression, threads);
+        let options = ReadOptions {
+            compression: compression_of(compression_type).or_raise(py)?,
+            verify: false,
+            limits: limits_of(limits),
+        };
+        let started = indexed::build_all(paths, options, threads);
         Ok(Self(Shared::new(started.or_raise(py)?)))
     }
 
@@ -60,8 +66,11 @@ pub fn count_records(
     compression_type: &str,
     threads: usize,
 ) -> PyResult<u64> {
-    let compression = compression_of(compression_type).or_raise(py)?;
-    py.detach(|| indexed::count(&path, compression, threads))
+    let options = ReadOptions {
+        compression: compression_of(compression_type).or_raise(py)?,
+        ..ReadOptions::default()
+    };
+    py.detach(|| indexed::count(&path, options, threads))
         .or_raise(py)
 }
 

@@ -5,12 +5,13 @@ use std::sync::{Arc, OnceLock};
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
-use tfrecs_core::record::{Records, Sequence};
+use tfrecs_core::record::{ReadOptions, Records, Sequence};
 
 use crate::bytes::bytes_of;
 use crate::error::{Raise, wrong_type};
 use crate::indexed::PyIndexedFile;
 use crate::places::{Places, of_many};
+use crate::reader::{GivenLimits, limits_of};
 use crate::records::PyRecords;
 
 /// Records of files, any of them: a base for a class whose `[]` would cost too much.
@@ -35,9 +36,20 @@ impl PySequence {
     }
 
     /// Is the records of `files` from now on, one behind the other.
-    fn _over(&self, files: Vec<PyRef<'_, PyIndexedFile>>, verify: bool, threads: usize) {
+    fn _over(
+        &self,
+        files: Vec<PyRef<'_, PyIndexedFile>>,
+        verify: bool,
+        threads: usize,
+        limits: GivenLimits,
+    ) {
         let files = files.iter().map(|file| Arc::clone(&file.0)).collect();
-        let _ = self.0.set(Sequence::new(files, verify, threads));
+        let options = ReadOptions {
+            compression: None,
+            verify,
+            limits: limits_of(limits),
+        };
+        let _ = self.0.set(Sequence::new(files, options, threads));
     }
 
     fn __len__(&self) -> PyResult<usize> {

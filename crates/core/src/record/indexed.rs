@@ -57,19 +57,19 @@ impl Drop for Kept {
 }
 
 impl IndexedFile {
-    /// Goes over all records of `path`; `None` decides from the first bytes how it is compressed.
+    /// Goes over all records of `path`.
     ///
     /// # Errors
     /// What is wrong with the file, with path, record and offset. Data is not read, where that can be helped,
-    /// and not checked.
-    pub fn build(path: &Path, compression: Option<Compression>, threads: usize) -> Result<Self> {
+    /// and not checked, whatever the options say.
+    pub fn build(path: &Path, options: ReadOptions, threads: usize) -> Result<Self> {
         let located = |error: std::io::Error| Error::from(error).with_path(path);
         refuse_pipes(path)?;
         let file = File::open(path).map_err(located)?;
         // Before anything else is read: what comes later is not in the index, and makes it stale.
         let of = Fingerprint::of(&file).map_err(located)?;
         let twin = file.try_clone().map_err(located)?;
-        let mut reader = RecordReader::scanning(twin, path, unverified(compression))?;
+        let mut reader = RecordReader::scanning(twin, path, unverified(options))?;
         let compression = reader.compression();
         let mut builder = Builder::default();
         let each = |start| builder.push(start);
@@ -256,7 +256,11 @@ impl IndexedFile {
     }
 
     fn build_again(&self) -> Result<Index> {
-        let again = Self::build(&self.absolute, Some(self.compression), 1)?;
+        let options = ReadOptions {
+            compression: Some(self.compression),
+            ..ReadOptions::default()
+        };
+        let again = Self::build(&self.absolute, options, 1)?;
         if again.of != self.of || again.records != self.records {
             return Err(self.has_changed());
         }
@@ -394,8 +398,8 @@ fn summary_of(stored: &Path) -> Option<Summary> {
 ///
 /// # Errors
 /// As of [`IndexedFile::build`], but not of what is no file.
-pub fn count(path: &Path, compression: Option<Compression>, threads: usize) -> Result<u64> {
-    let (mut reader, twin, size) = open(path, compression)?;
+pub fn count(path: &Path, options: ReadOptions, threads: usize) -> Result<u64> {
+    let (mut reader, twin, size) = open(path, options)?;
     let mut records = 0;
     each_record(&mut reader, twin, size, threads, |_| records += 1)?;
     Ok(records)
@@ -407,7 +411,7 @@ pub fn count(path: &Path, compression: Option<Compression>, threads: usize) -> R
 /// If there is no thread to be had; those of [`IndexedFile::build`] come in its place.
 pub fn build_all(
     paths: Vec<PathBuf>,
-    compression: Option<Compression>,
+    options: ReadOptions,
     threads: usize,
 ) -> Result<Ordered<Result<IndexedFile>>> {
     // A thread for each file, as long as there are files enough.
@@ -417,29 +421,25 @@ pub fn build_all(
         files,
         2 * files,
         move || paths.next(),
-        || move |path: PathBuf| IndexedFile::build(&path, compression, threads / files),
+        || move |path: PathBuf| IndexedFile::build(&path, options, threads / files),
     )
 }
 
 /// A reader that does not check data, and the file itself with its size, if it is one of which any part can be read.
-fn open(
-    path: &Path,
-    compression: Option<Compression>,
-) -> Result<(RecordReader, Option<File>, u64)> {
+fn open(path: &Path, options: ReadOptions) -> Result<(RecordReader, Option<File>, u64)> {
     let located = |error: std::io::Error| Error::from(error).with_path(path);
     let file = File::open(path).map_err(located)?;
     let metadata = file.metadata().map_err(located)?;
     let twin = file.try_clone().map_err(located)?;
-    let reader = RecordReader::from_file(file, path, unverified(compression))?;
+    let reader = RecordReader::from_file(file, path, unverified(options))?;
     let twin = Some(twin).filter(|_| metadata.is_file());
     Ok((reader, twin, metadata.len()))
 }
 
-fn unverified(compression: Option<Compression>) -> ReadOptions {
+fn unverified(options: ReadOptions) -> ReadOptions {
     ReadOptions {
-        compression,
         verify: false,
-        ..ReadOptions::default()
+        ..options
     }
 }
 

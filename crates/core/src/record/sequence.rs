@@ -9,8 +9,11 @@ use std::sync::{Arc, Mutex};
 
 use super::buffer::Lent;
 use super::checkpoints::Seeker;
+use super::compression::Compression;
 use super::frame::{self, FOOTER, HEADER};
 use super::indexed::IndexedFile;
+use super::limits::FileLimits;
+use super::reader::ReadOptions;
 use super::records::{Origin, Records, Span};
 use crate::error::{Error, ErrorKind, Result};
 use crate::interrupt::Pulse;
@@ -27,6 +30,9 @@ const MOST: u64 = 1 << 20;
 /// So many bytes are worth another thread.
 const WORTH_A_THREAD: usize = 512 << 10;
 
+/// What a frame has beside its record.
+const FRAME: u64 = (HEADER + FOOTER) as u64;
+
 /// So many seekers are kept; one takes 200 KB.
 const SEEKERS: usize = 16;
 
@@ -38,7 +44,7 @@ pub struct Sequence {
     files: Vec<Arc<IndexedFile>>,
     /// The number in the sequence of the first record behind each file.
     ends: Vec<usize>,
-    verify: bool,
+    options: ReadOptions,
     threads: usize,
     /// Buffers of batches, which may come back.
     lent: Mutex<Lent>,
@@ -66,9 +72,9 @@ struct Run<'a> {
 }
 
 impl Sequence {
-    /// The records of `files`, one behind the other; `verify` says whether to check their data.
+    /// The records of `files`, one behind the other; how the files are compressed they know themselves.
     #[must_use]
-    pub fn new(files: Vec<Arc<IndexedFile>>, verify: bool, threads: usize) -> Self {
+    pub fn new(files: Vec<Arc<IndexedFile>>, options: ReadOptions, threads: usize) -> Self {
         let mut end = 0_usize;
         let ends = files.iter().map(|file| {
             end = end.saturating_add(usize::try_from(file.len()).unwrap_or(usize::MAX));
@@ -77,7 +83,7 @@ impl Sequence {
         Self {
             ends: ends.collect(),
             files,
-            verify,
+            options,
             threads,
             lent: Mutex::default(),
             seekers: Mutex::default(),
@@ -102,7 +108,7 @@ impl Sequence {
     /// What is wrong with the record or its file; there is no such record.
     pub fn get(&self, index: usize, buffer: &mut Vec<u8>) -> Result<Range<usize>> {
         let (which, file, number) = self.find(index)?;
-        let place = place_of(file, number)?;
+        let place = self.place_of(file, number)?;
         let located = |error: Error| located(error, file, number, place.start);
         let length = length_of(&place);
         resize(buffer, length).map_err(located)?;
@@ -112,7 +118,7 @@ impl Sequence {
             if filled < length {
                 return Err(located(cut_off(&place).into()));
             }
-            frame::checked(buffer, self.verify).map_err(|kind| located(kind.into()))
+            frame::checked(buffer, self.options.verify).map_err(|kind| located(kind.into()))
         });
         self.keep_seeker(which, seeker);
         data
@@ -149,7 +155,7 @@ impl Sequence {
             pulse.check()?;
             for &(index, slot) in some {
                 let (which, file, number) = self.find(index)?;
-                let place = place_of(file, number)?;
+                let place = self.place_of(file, number)?;
                 wanted.push(Wanted {
                     file,
                     which,
@@ -213,7 +219,7 @@ impl Sequence {
             let end = start.saturating_add(length_of(&it.place));
             let frame = room.get(..*filled).and_then(|read| read.get(start..end));
             let frame = frame.ok_or_else(|| located(cut_off(&it.place).into()))?;
-            frame::checked(frame, self.verify).map_err(|kind| located(kind.into()))?;
+            frame::checked(frame, self.options.verify).map_err(|kind| located(kind.into()))?;
         }
         Ok(())
     }
@@ -228,6 +234,22 @@ impl Sequence {
         let size = size.saturating_add(size / 8);
         // The system clears new memory by itself, when it is first touched.
         memory::zeros(size).ok_or_else(|| ErrorKind::OutOfMemory(size).into())
+    }
+
+    /// Where the frame of a record lies, if it is not longer than is allowed.
+    fn place_of(&self, file: &IndexedFile, number: usize) -> Result<Range<u64>> {
+        let place = file.index()?.get(number);
+        let place = place.filter(|place| {
+            let length = place.end.checked_sub(place.start);
+            length.is_some_and(|length| length >= FRAME) && place.end <= file.most()
+        });
+        let place =
+            place.ok_or_else(|| Error::state("its index is damaged").with_path(file.path()))?;
+        let is_plain = file.compression() == Compression::None;
+        let limits = FileLimits::new(self.options.limits, is_plain, !is_plain);
+        let checked = limits.check_record(place.end - place.start - FRAME, usize::MAX);
+        checked.map_err(|kind| located(kind.into(), file, number, place.start))?;
+        Ok(place)
     }
 
     /// Which file record `index` is in, and which of its records it is.
@@ -393,15 +415,6 @@ impl Run<'_> {
             && it.place.start <= self.place.end.saturating_add(NEAR as u64)
             && (is_inside || it.place.end <= most)
     }
-}
-
-fn place_of(file: &IndexedFile, number: usize) -> Result<Range<u64>> {
-    let place = file.index()?.get(number);
-    let place = place.filter(|place| {
-        let length = place.end.checked_sub(place.start);
-        length.is_some_and(|length| length >= (HEADER + FOOTER) as u64) && place.end <= file.most()
-    });
-    place.ok_or_else(|| Error::state("its index is damaged").with_path(file.path()))
 }
 
 fn length_of(place: &Range<u64>) -> usize {

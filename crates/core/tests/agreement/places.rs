@@ -71,7 +71,11 @@ pub fn index(data: &[u8]) {
     let records = records();
     let stream: Vec<u8> = records.iter().flat_map(|record| frame_of(record)).collect();
     let file = Temporary::of(&compressed(codec, &stream));
-    let built = IndexedFile::build(&file.0, Some(codec), 1).unwrap();
+    let options = ReadOptions {
+        compression: Some(codec),
+        ..ReadOptions::default()
+    };
+    let built = IndexedFile::build(&file.0, options, 1).unwrap();
     let truth = built.to_bytes().unwrap();
     if kind & 8 == 0 {
         let changed = xored(&truth, rest);
@@ -128,7 +132,7 @@ fn forged(truth: Vec<u8>, data: &[u8]) -> Option<Vec<u8>> {
 }
 
 fn all(file: IndexedFile) -> Vec<Vec<u8>> {
-    let sequence = Sequence::new(vec![Arc::new(file)], true, 1);
+    let sequence = Sequence::new(vec![Arc::new(file)], ReadOptions::default(), 1);
     let every: Vec<usize> = (0..sequence.len()).collect();
     let batch = sequence.read(&every).unwrap();
     batch.iter().map(<[u8]>::to_vec).collect()
@@ -136,7 +140,7 @@ fn all(file: IndexedFile) -> Vec<Vec<u8>> {
 
 /// What can be read of some records, one by one; and then some together.
 fn any(file: IndexedFile) -> Vec<Vec<u8>> {
-    let sequence = Sequence::new(vec![Arc::new(file)], true, 1);
+    let sequence = Sequence::new(vec![Arc::new(file)], ReadOptions::default(), 1);
     let some: Vec<usize> = (0..sequence.len().min(80)).collect();
     let mut room = Vec::new();
     let mut found = Vec::new();
