@@ -50,6 +50,24 @@ def test_in_place(path: Path) -> None:
     assert backup.read_bytes() == DAMAGED
 
 
+def test_in_place_without_damage(path: Path) -> None:
+    assert run("repair", "--in-place", path).exit_code == 0
+    path.with_name("a.tfrecord.bak").unlink()
+    before = path.stat()
+    result = run("repair", "--in-place", path)
+    assert (result.exit_code, path.stat().st_ino) == (0, before.st_ino)
+    assert "nothing is wrong" in result.output
+    report = json.loads(run("repair", "--in-place", "--json", path).output)
+    assert (report["original"], report["records"]) == (str(path), 2)
+    assert not path.with_name("a.tfrecord.bak").exists()
+
+
+def test_in_place_that_fails(path: Path) -> None:
+    assert run("repair", "--in-place", "--max-lost-bytes", "18", path).exit_code == 1
+    assert path.read_bytes() == DAMAGED
+    assert [each.name for each in path.parent.iterdir()] == ["a.tfrecord"]
+
+
 def test_usage(path: Path) -> None:
     assert run("repair", path).exit_code == 2
     assert run("repair", "--in-place", path, path).exit_code == 2

@@ -4,6 +4,7 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path as FilePath
 
@@ -278,17 +279,47 @@ def repair(
     return report
 
 
-def keep_original(path: str) -> str:
-    """Give a file a second name, with `.bak` behind it, and return that.
+class Original:
+    """A second name of a file, with `.bak` behind it, until it is clear whether it stays."""
 
-    Raises:
-        ExistingFileError: There is such a file already.
-    """
-    backup = f"{path}.bak"
-    if os.path.lexists(backup):
-        raise ExistingFileError(f"{backup}: an earlier original is there already", path=backup)
+    def __init__(self, path: str) -> None:
+        """Give it the name.
+
+        Raises:
+            ExistingFileError: There is such a file already.
+        """
+        self.path = path
+        self.backup = f"{path}.bak"
+        self._stays = False
+        if os.path.lexists(self.backup):
+            message = f"{self.backup}: an earlier original is there already"
+            raise ExistingFileError(message, path=self.backup)
+        try:
+            FilePath(self.backup).hardlink_to(path)
+        except OSError:  # not every file system has links
+            shutil.copy2(path, self.backup)
+
+    def keep(self) -> str:
+        """Let the second name stay, and return it."""
+        self._stays = True
+        return self.backup
+
+    def settle(self) -> None:
+        """Put the original back, unless it was to stay there."""
+        if self._stays:
+            return
+        backup = FilePath(self.backup)
+        if backup.samefile(self.path):  # a rename would leave both names
+            backup.unlink()
+        else:
+            backup.replace(self.path)
+
+
+@contextmanager
+def kept_original(path: str) -> Iterator[Original]:
+    """Whatever happens meanwhile, `path` is as it was afterwards, unless somebody calls keep()."""
+    original = Original(path)
     try:
-        FilePath(backup).hardlink_to(path)
-    except OSError:  # not every file system has links
-        shutil.copy2(path, backup)
-    return backup
+        yield original
+    finally:
+        original.settle()

@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Annotated, Any
 
 import typer
@@ -11,7 +12,7 @@ from tfrecs.cli.app import command
 from tfrecs.cli.regions import region_as_json, say_regions
 from tfrecs.cli.terminal import console, say, say_json
 from tfrecs.errors import SpecError
-from tfrecs.salvage import RepairReport, keep_original
+from tfrecs.salvage import RepairReport, kept_original
 from tfrecs.salvage import repair as repair_file
 
 
@@ -24,7 +25,7 @@ def repair(
     ] = None,
     in_place: Annotated[
         bool,
-        typer.Option("--in-place", help="Replace SRC, which stays there as SRC.bak."),
+        typer.Option("--in-place", help="Replace SRC, if it is damaged: it stays as SRC.bak."),
     ] = False,
     max_lost_bytes: Annotated[
         int | None,
@@ -49,12 +50,18 @@ def repair(
         raise SpecError(
             f"{dst}: that is SRC itself: --in-place replaces it, and keeps the original"
         )
-    backup = keep_original(src) if dst is None else None
-    report = _with_progress(
-        lambda: repair_file(src, dst or src, max_lost_bytes=max_lost_bytes), quiet=json
-    )
+    backup = None
+    with kept_original(src) if dst is None else nullcontext() as original:
+        report = _with_progress(
+            lambda: repair_file(src, dst or src, max_lost_bytes=max_lost_bytes), quiet=json
+        )
+        if original is not None and report.was_damaged:
+            backup = original.keep()
     if json:
         say_json(_as_json(report, backup))
+        return
+    if dst is None and backup is None:
+        say(f"{src}: nothing is wrong with it; it stays as it is")
         return
     say(f"{report.records} records written to {report.output}")
     if backup is not None:
