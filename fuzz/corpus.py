@@ -6,8 +6,10 @@ python fuzz/corpus.py pack TARGET FOLDER      writes them and the seeds into tha
 """
 
 import hashlib
+import random
 import struct
 import sys
+import tempfile
 import zlib
 from collections.abc import Iterator
 from itertools import pairwise, product
@@ -178,6 +180,34 @@ def walks() -> Iterator[bytes]:
                 yield bytes([segment]) + b"\x00\x03\x02\x30" * 8 + parts + end
 
 
+def scripts() -> Iterator[bytes]:
+    """Files of records, some in records, of forged headers and damage: tests/salvage/check.rs."""
+    steps = [(0, 0), (0, 9), (1, 40), (3, 5), (4, 9), (28, 20), (5, 0), (6, 0), (7, 0)]
+    for n in range(300):
+        rng = random.Random(n)
+        script = bytearray([rng.choice([1, 2, 3])])
+        for _ in range(rng.randrange(1, 24)):
+            step, size = rng.choice(steps)
+            if step % 8 == 7:
+                step, size = 7 | rng.randrange(32) << 3, rng.randrange(200)
+            script += bytes([step, size])
+            script += rng.randbytes(size) if step % 8 <= 3 else b""
+        yield bytes(script)
+    for n in range(20):
+        records = [random.Random(k).randbytes(k * n % 90) for k in range(6)]
+        yield b"\0" + framed(records)
+        yield b"\0" + framed([*records, framed(records)])[n:]
+
+
+def framed(records: list[bytes]) -> bytes:
+    """A file of these records."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "a"
+        with tfrecs.RecordWriter(path) as out:
+            out.write_batch(records)
+        return path.read_bytes()
+
+
 def requests(layouts: list[int]) -> Iterator[bytes]:
     """What asks for nothing in particular, and for columns of every type and layout."""
     yield b"\0"
@@ -222,6 +252,9 @@ def seeds(target: str) -> Iterator[bytes]:
             return
         case "ranges":
             yield from walks()
+            return
+        case "framing" | "salvage":
+            yield from scripts()
             return
         case "tensor_proto":
             records = list(tensors())

@@ -9,6 +9,8 @@
 )]
 
 mod agreement;
+#[path = "salvage/check.rs"]
+mod check;
 
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -63,6 +65,16 @@ fn an_index_of_any_bytes_gives_no_wrong_record() {
 #[test]
 fn segments_of_any_file_are_as_one_walk_over_it() {
     replay("ranges", agreement::places::ranges);
+}
+
+#[test]
+fn files_are_as_the_plainest_reading_has_them() {
+    replay("framing", check::framing);
+}
+
+#[test]
+fn damaged_files_give_what_is_proved() {
+    replay("salvage", check::salvage);
 }
 
 /// A feature in two parts, the first of whose lists ends inside a field that nobody knows.
