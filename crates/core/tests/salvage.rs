@@ -93,7 +93,7 @@ fn many(payloads: Payloads, most: usize, cases: u64) -> (Score, usize) {
         let kinds: Vec<&str> = (0..damages).map(|_| world.damage(&mut dice)).collect();
         let score = world.score(&salvage(&path, &world.bytes, 50));
         if score.phantoms > 0 {
-            println!("{payloads:?}, seed {case}: {score:?} of {records}, {kinds:?}");
+            println!("{payloads:?}, {most}, seed {case}: {score:?} of {records}, {kinds:?}");
         }
         files += usize::from(score.phantoms > 0);
         all.left += score.left;
@@ -115,9 +115,9 @@ fn cases() -> u64 {
 #[test]
 fn damages_of_plain_records() {
     let (few, _) = many(Payloads::Plain, 3, cases());
-    assert!(few.phantoms == 0 && few.missed * 500 <= few.left);
+    assert!(few.phantoms == 0 && few.missed * 2000 <= few.left);
     let (many, _) = many(Payloads::Plain, 20, cases());
-    assert!(many.phantoms == 0 && many.missed * 50 <= many.left);
+    assert!(many.phantoms == 0 && many.missed * 150 <= many.left);
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn damages_of_records_that_hold_records() {
     let (few, files) = many(Payloads::Nested, 3, cases());
     assert!(files as u64 * 1000 <= cases().max(1000) && few.missed * 100 <= few.left);
     let (many, files) = many(Payloads::Nested, 20, cases());
-    assert!(files as u64 * 30 <= cases() && many.missed * 8 <= many.left);
+    assert!(files as u64 * 100 <= cases().max(100) && many.missed * 8 <= many.left);
 }
 
 #[test]

@@ -11,14 +11,21 @@
 //!    record: at no header, or too near to the next record. One of the file goes on to damage or to the end of
 //!    the file; a record that some bytes were inserted in is recognised by its checksum without them. So the
 //!    chains are judged from the last one on.
-//! 4. What could be either is taken for content, unless it is longer than twice the largest record, or
-//!    the records of this file hold no records. Nothing tells more: a few records between two places where bytes
-//!    were lost look the same either way.
+//! 4. All that is needless in a file whose records hold none (`salvage/nesting.rs`): there every sound record is
+//!    one of the file. That is believed if the records before the damage show it, or if all chains do and
+//!    little speaks for some of them being content (`signs_of_nesting` in `salvage/plan.rs`).
+//! 5. What could be either is taken for content, unless it is longer than twice the largest record.
+//!
+//! Some things cannot be told by their nature. A few records between two places where bytes were lost look the
+//! same either way. A damaged record may seem to end exactly where one begins inside another record, after
+//! something was moved; with records of 40 bytes inside, once in 40 times. Where hardly a record is left, nothing
+//! tells what the file was like. The first is skipped; the others are rare (docs/damage.md has the rates).
 //!
 //! A damaged compressed file is first inflated into a temporary file, as far as that is possible
 //! (`salvage/unpacked.rs`). The checksum of any piece of a file comes from those up to its ends
 //! (`crc/prefix.rs`), so that a hundred thousand forged headers cost little.
 
+mod flat;
 mod frames;
 mod islands;
 mod judge;

@@ -217,3 +217,14 @@ pub fn is_zeroed(view: &mut View, at: u64) -> Result<bool> {
     let there = view.at(at)?.get(8..16);
     Ok(there.is_some_and(|bytes| bytes.iter().all(|&byte| byte == 0)))
 }
+
+/// Whether what is at `at` may be what is left of a header: half its length, or its checksum, is zero.
+///
+/// # Errors
+/// Of the operating system.
+pub fn is_like_header(view: &mut View, at: u64) -> Result<bool> {
+    let is_zero =
+        |bytes: Option<&[u8]>| bytes.is_some_and(|bytes| bytes.iter().all(|&byte| byte == 0));
+    let there = view.at(at)?;
+    Ok(is_zero(there.get(4..8)) || is_zero(there.get(8..12)))
+}

@@ -41,6 +41,10 @@ pub struct Islands {
     pub all: Vec<Island>,
     /// Where all from the damage on is one record, whose header is damaged: its end.
     pub whole: Option<u64>,
+    /// How many chains, not among these, lie in damaged records that end where they should.
+    pub inside: u64,
+    /// The largest record that any header announces.
+    pub largest: u64,
 }
 
 /// The most chains that are looked at before some of them are judged.
@@ -58,9 +62,14 @@ pub fn find(view: &mut View, damage: Option<u64>, from: u64, largest: u64) -> Re
     let mut found = Islands::default();
     let mut at = from;
     let long = LONG.0.max(largest.saturating_mul(LONG.1));
+    let mut bound = None;
     while found.all.len() < MOST
-        && let Some(place) = view.next_header(at)?
+        && let Some(place) = view.next_header(at, view.size())?
     {
+        if let Some(next) = bound.take_if(|next| *next <= place) {
+            at = next;
+            continue;
+        }
         if let Some(damage) = damage
             && is_whole(view, damage, place)?
         {
@@ -68,20 +77,29 @@ pub fn find(view: &mut View, damage: Option<u64>, from: u64, largest: u64) -> Re
             found.whole = Some(place);
             return Ok(found);
         }
-        at = match frame(view, place)? {
-            Frame::Sound(_) => {
-                let island = walk(view, place, long)?;
-                let next = match island.tail {
-                    Tail::Eof | Tail::Long => view.size(),
-                    Tail::Landed(next) => next,
-                    // The header may be that of a record; nothing says where it ends.
-                    Tail::Bad(_) | Tail::Broken => island.end + 1,
-                };
-                found.all.push(island);
-                next
+        at = place + 1;
+        let stands = frame(view, place)?;
+        if let Frame::Bad(end) = stands {
+            found.largest = found.largest.max(end - place);
+        }
+        if let Frame::Sound(_) = stands {
+            let island = walk(view, place, long)?;
+            at = island.end + 1;
+            if bound.is_some_and(|next| island.end <= next) {
+                found.inside += 1;
+                continue;
             }
-            _ => place + 1,
-        };
+            if bound.take().is_some() {
+                found.unbind(view)?;
+            }
+            match island.tail {
+                Tail::Eof | Tail::Long => at = view.size(),
+                Tail::Landed(next) => bound = Some(next),
+                // The header may be that of a record; nothing says where it ends.
+                Tail::Bad(_) | Tail::Broken => {}
+            }
+            found.all.push(island);
+        }
     }
     if let Some(damage) = damage
         && is_whole(view, damage, view.size())?
@@ -90,6 +108,18 @@ pub fn find(view: &mut View, damage: Option<u64>, from: u64, largest: u64) -> Re
         found.whole = Some(view.size());
     }
     Ok(found)
+}
+
+impl Islands {
+    /// The last chain goes on at a damaged record that does not end where it says: another chain lies there.
+    fn unbind(&mut self, view: &mut View) -> Result<()> {
+        if let Some(last) = self.all.last_mut()
+            && let Frame::Bad(claimed) = frame(view, last.end)?
+        {
+            last.tail = Tail::Bad(claimed);
+        }
+        Ok(())
+    }
 }
 
 /// Follows the chain from `start`.

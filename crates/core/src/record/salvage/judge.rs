@@ -1,6 +1,7 @@
 //! Which chains are records of the file, and which lie inside a record that is destroyed.
 
-use super::frames::{AROUND, Frame, Splice, frame, is_whole, is_zeroed, splice};
+use super::super::frame::HEADER;
+use super::frames::{AROUND, Frame, Splice, frame, is_like_header, is_whole, is_zeroed, splice};
 use super::islands::{Island, Tail, hop};
 use super::view::View;
 use crate::error::Result;
@@ -28,7 +29,7 @@ pub struct Sizes {
 }
 
 /// So many records must be known to say what is too long for one: more than so many of the largest.
-const ENOUGH: u64 = 12;
+const ENOUGH: u64 = 24;
 const TOO_LONG: u64 = 2;
 
 /// How many chains to either side a damaged record may go on at.
@@ -79,7 +80,9 @@ impl Judge<'_> {
             match island.tail {
                 Tail::Eof | Tail::Long => self.unite(number, of_file),
                 Tail::Landed(next) => {
-                    if let Ok(other) = self.find(next) {
+                    if let Ok(other) = self.find(next)
+                        && !self.is_like_content(other)?
+                    {
                         self.unite(number, other);
                     }
                 }
@@ -98,6 +101,7 @@ impl Judge<'_> {
             self.claimed.push((at, claimed));
             if let Tail::Landed(next) = hop(self.view, claimed)?
                 && let Ok(other) = self.find(next)
+                && !self.is_like_content(other)?
             {
                 self.unite(number, other);
                 return Ok(());
@@ -129,6 +133,17 @@ impl Judge<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Whether a chain ends at what was never a header: one inside a record that a damaged record seems to end
+    /// at, by chance.
+    fn is_like_content(&mut self, number: usize) -> Result<bool> {
+        match self.islands.get(number) {
+            Some(island) if island.tail == Tail::Broken => {
+                Ok(!is_like_header(self.view, island.end)?)
+            }
+            _ => Ok(false),
+        }
     }
 
     fn cover(&mut self, at: u64, found: Splice, end: u64) {
@@ -171,6 +186,9 @@ impl Judge<'_> {
             self.sizes.largest = self.sizes.largest.max(island.largest);
             self.sizes.records += island.records;
         }
+        for &(at, end) in &self.claimed {
+            self.sizes.largest = self.sizes.largest.max(end - at);
+        }
         self.trust_the_long();
         self.covered.sort_unstable();
         self.claimed.sort_unstable();
@@ -192,7 +210,8 @@ impl Judge<'_> {
     /// By how a chain ends: one inside a record ends before the rest of that record and its checksum, at no
     /// header; one of the file at damage. The next records of the file begin at `top`.
     fn verdict(&mut self, number: usize, island: &Island, top: u64) -> Result<Verdict> {
-        if is_inside(&self.covered, island) {
+        let header = island.start.saturating_sub(HEADER as u64);
+        if is_inside(&self.covered, island) || self.view.header(header)?.is_some() {
             return Ok(Verdict::Nested);
         }
         if self.is_top(number) {

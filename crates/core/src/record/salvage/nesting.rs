@@ -1,76 +1,57 @@
-//! Whether the records of a file hold records themselves, as far as a look at some of them can tell.
+//! Whether the records of a file hold records themselves.
+//!
+//! If they do not, salvage is simple: whatever is sound, and in no other, is a record of the file.
 
 use super::super::frame::{FOOTER, HEADER};
-use super::frames::{Frame, frame};
+use super::frames::{AROUND, Frame, frame};
 use super::view::View;
 use crate::error::Result;
 
-/// How much is looked at.
-const MOST_BYTES: u64 = 2 << 20;
-/// So many records without any in them say that there are none in others.
-const ENOUGH_RECORDS: u32 = 8;
+/// How many bytes of a stretch of records are looked at.
+const MOST_BYTES: u64 = 64 << 20;
 
-/// What has been found out.
-#[derive(Default)]
+/// What records have shown.
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Nesting {
-    /// Whether some do.
+    /// Whether one holds another.
     pub is_found: bool,
-    /// How many records hold none, of those of each chain.
-    without: Vec<u32>,
-    bytes: u64,
+    /// How many hold none.
+    pub flat: u64,
 }
 
 impl Nesting {
-    /// Looks into records of chains.
+    /// Looks into the records from `start` to `end`, which are sound.
     ///
     /// # Errors
     /// Of the operating system.
-    pub fn look(
-        &mut self,
-        view: &mut View,
-        chains: impl Iterator<Item = (u64, u64)>,
-    ) -> Result<()> {
-        self.without.clear();
-        self.bytes = 0;
-        for (start, end) in chains {
-            let without = self.look_at(view, start, end)?;
-            self.without.push(without);
+    pub fn look(&mut self, view: &mut View, start: u64, end: u64) -> Result<()> {
+        let mut at = start;
+        while at < end
+            && at - start < MOST_BYTES
+            && !self.is_found
+            && let Some(length) = view.header(at)?
+        {
+            let next = at + AROUND + length;
+            let most = at + MOST_BYTES;
+            let (begin, end) = (at + HEADER as u64, next - FOOTER as u64);
+            self.is_found = next_sound(view, begin, end.min(most))?.is_some();
+            self.flat += u64::from(end <= most);
+            at = next;
         }
         Ok(())
     }
-
-    /// How many records from `start` to `end` hold none, of those that are looked at.
-    fn look_at(&mut self, view: &mut View, start: u64, end: u64) -> Result<u32> {
-        let (mut at, mut records) = (start, 0);
-        while at < end
-            && self.bytes < MOST_BYTES
-            && !self.is_found
-            && let Frame::Sound(next) = frame(view, at)?
-        {
-            self.is_found = holds_records(view, at + HEADER as u64, next - FOOTER as u64)?;
-            self.bytes += next - at;
-            records += 1;
-            at = next;
-        }
-        Ok(records)
-    }
-
-    /// Whether chain `number` must be reckoned to be content: what the others show.
-    pub fn is_possible(&self, number: usize) -> bool {
-        let all: u32 = self.without.iter().sum();
-        let own = self.without.get(number).copied().unwrap_or_default();
-        self.is_found || all - own < ENOUGH_RECORDS
-    }
 }
 
-/// Whether there is a record somewhere in these bytes.
-fn holds_records(view: &mut View, begin: u64, end: u64) -> Result<bool> {
-    let mut at = begin;
-    while let Some(place) = view.next_header(at)?.filter(|&place| place < end) {
+/// Where the next sound record begins, from `at` on, of those that end at `end` at the latest.
+///
+/// # Errors
+/// Of the operating system.
+pub fn next_sound(view: &mut View, mut at: u64, end: u64) -> Result<Option<u64>> {
+    while let Some(place) = view.next_header(at, end)? {
         if matches!(frame(view, place)?, Frame::Sound(next) if next <= end) {
-            return Ok(true);
+            return Ok(Some(place));
         }
         at = place + 1;
     }
-    Ok(false)
+    Ok(None)
 }

@@ -22,6 +22,9 @@ const MOST_TRIED: u64 = 4 << 20;
 /// All trials together may cost so many times the file.
 const TRIALS: u64 = 8;
 
+/// No more is written to disk than this, or so many times the compressed file: it may be a bomb.
+const MOST_WRITTEN: (u64, u64) = (64 << 30, 64);
+
 /// What came out, and where something is missing in it.
 pub struct Unpacked {
     /// The content from some place on; before that, nothing.
@@ -35,8 +38,13 @@ pub struct Unpacked {
 /// Inflates all of `packed`. What comes before `from` is known to be sound, and left out.
 ///
 /// # Errors
-/// Of the operating system.
+/// Of the operating system; [`ErrorKind::BadStream`] if too much comes out.
 pub fn unpack(packed: &mut View, codec: Compression, from: u64) -> Result<Unpacked> {
+    let most = packed.size().saturating_mul(MOST_WRITTEN.1);
+    unpack_at_most(packed, codec, from, most.max(MOST_WRITTEN.0))
+}
+
+fn unpack_at_most(packed: &mut View, codec: Compression, from: u64, most: u64) -> Result<Unpacked> {
     let content = temporary_file()?;
     let mut unpacker = Unpacker {
         packed,
@@ -46,6 +54,7 @@ pub fn unpack(packed: &mut View, codec: Compression, from: u64) -> Result<Unpack
         joins: Vec::new(),
         tried: 0,
         sound: from,
+        most,
     };
     unpacker.run()?;
     unpacker.out.writer.flush()?;
@@ -65,6 +74,8 @@ struct Unpacker<'a> {
     tried: u64,
     /// Up to here the content is known to be sound.
     sound: u64,
+    /// How much may be written.
+    most: u64,
 }
 
 /// Where a stream can be entered.
@@ -112,6 +123,10 @@ impl Unpacker<'_> {
         loop {
             let (bytes, more) = stream.bite(self.packed, self.codec)?;
             self.out.write(bytes)?;
+            if self.out.size.saturating_sub(self.out.from) > self.most {
+                let words = format!("more than {} bytes come out of it", self.most);
+                return Err(ErrorKind::BadStream(self.codec.name(), words).into());
+            }
             stream.marks.push((stream.next, self.out.size));
             match more {
                 More::Yes => {}
@@ -178,7 +193,7 @@ impl Unpacker<'_> {
 /// Where the last sound record behind `from` ends; `from` if there is none.
 fn last_sound(view: &mut View, from: u64) -> Result<u64> {
     let (mut at, mut sound) = (from, from);
-    while let Some(place) = view.next_header(at)? {
+    while let Some(place) = view.next_header(at, view.size())? {
         at = match frame(view, place)? {
             Frame::Sound(end) => {
                 sound = end;
@@ -340,5 +355,34 @@ fn temporary_file() -> Result<File> {
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error.into()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A gzip stream of 2,000 zeros, stored.
+    fn stored() -> Vec<u8> {
+        let mut file = vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 1, 0xd0, 7, 0x2f, 0xf8];
+        file.extend([0; 2000]);
+        file.extend([0; 8]);
+        file
+    }
+
+    #[test]
+    fn no_more_than_is_allowed_comes_out() {
+        let file = stored();
+        let mut out = Out::new(temporary_file().unwrap(), 0);
+        out.write(&file).unwrap();
+        out.writer.flush().unwrap();
+        let open = || View::new(out.writer.get_ref().try_clone().unwrap(), out.size, 0);
+        let unpacked = unpack_at_most(&mut open(), Compression::Gzip, 0, 2000).unwrap();
+        assert_eq!(unpacked.size, 2000);
+        let error = unpack_at_most(&mut open(), Compression::Gzip, 0, 1999).err();
+        assert!(matches!(
+            error.unwrap().kind(),
+            ErrorKind::BadStream("GZIP", _)
+        ));
     }
 }

@@ -58,6 +58,14 @@ impl View {
         }
     }
 
+    /// The same file up to `end`, with checksums from `base` on.
+    ///
+    /// # Errors
+    /// Of the operating system.
+    pub fn part(&self, base: u64, end: u64) -> Result<Self> {
+        Ok(Self::new(self.file.try_clone()?, end, base))
+    }
+
     /// How many bytes there are.
     pub fn size(&self) -> u64 {
         self.size
@@ -123,12 +131,12 @@ impl View {
         Ok(header.and_then(|header| frame::parse_header(header).ok()))
     }
 
-    /// Where a record begins behind `offset` at which a header is sound, and fits into the file.
+    /// The next place from `offset` on at which the header of a record is sound that ends at `end` at the latest.
     ///
     /// # Errors
     /// Of the operating system.
-    pub fn next_header(&mut self, mut offset: u64) -> Result<Option<u64>> {
-        while let Some(left) = self.size.checked_sub(offset + (HEADER + FOOTER) as u64) {
+    pub fn next_header(&mut self, mut offset: u64, end: u64) -> Result<Option<u64>> {
+        while let Some(left) = end.checked_sub(offset + (HEADER + FOOTER) as u64) {
             let most =
                 usize::try_from((BLOCK - offset % BLOCK).min(left + 1)).unwrap_or(usize::MAX);
             if let Some(found) = first_header(self.at(offset)?, most, left) {

@@ -1,0 +1,78 @@
+//! The way on where no record holds another: to the next sound record, whatever stands before it.
+
+use super::super::frame::HEADER;
+use super::frames::{AROUND, Frame, frame, is_whole, lands, reason};
+use super::nesting::next_sound;
+use super::plan::Step;
+use super::view::View;
+use crate::error::Result;
+
+/// The way from `damage` to the next sound record.
+///
+/// # Errors
+/// Of the operating system.
+pub fn way(view: &mut View, damage: u64) -> Result<Vec<Step>> {
+    let size = view.size();
+    let resumed = resumption(view, damage + 1)?.unwrap_or(size);
+    let mut steps = Vec::new();
+    let mut at = damage;
+    while at < resumed {
+        let step = step(view, at, resumed)?;
+        if let Step::Skip(_, end, _) | Step::Mended(_, end) = step {
+            at = end;
+        }
+        steps.push(step);
+    }
+    if resumed < size {
+        steps.push(Step::Run(resumed, None));
+    }
+    Ok(steps)
+}
+
+/// Where the next sound record is, from `at` on, that is none of a chain that begins where the content of a
+/// damaged record does.
+fn resumption(view: &mut View, mut at: u64) -> Result<Option<u64>> {
+    let size = view.size();
+    while let Some(place) = next_sound(view, at, size)? {
+        let header = view.header(place.saturating_sub(HEADER as u64))?;
+        if header.is_none_or(|length| length < AROUND) {
+            return Ok(Some(place));
+        }
+        at = place;
+        while let Frame::Sound(next) = frame(view, at)? {
+            at = next;
+        }
+    }
+    Ok(None)
+}
+
+/// What to make of `at`, behind which nothing is sound up to `resumed`.
+fn step(view: &mut View, at: u64, resumed: u64) -> Result<Step> {
+    let stands = frame(view, at)?;
+    let end = match stands {
+        Frame::Mended(end) if end <= resumed => return Ok(Step::Mended(at, end)),
+        Frame::Bad(end) if end <= resumed && lands(view, end)? => end,
+        _ => {
+            if let Some(end) = whole(view, at, resumed)? {
+                return Ok(Step::Mended(at, end));
+            }
+            resumed
+        }
+    };
+    Ok(Step::Skip(at, end, reason(view, at)?))
+}
+
+/// Where a record at `at` ends whose header is damaged, if its data proves it.
+fn whole(view: &mut View, at: u64, resumed: u64) -> Result<Option<u64>> {
+    if view.header(at)?.is_some() {
+        return Ok(None);
+    }
+    let mut from = at + 1;
+    while let Some(place) = view.next_header(from, resumed)? {
+        if is_whole(view, at, place)? {
+            return Ok(Some(place));
+        }
+        from = place + 1;
+    }
+    Ok(is_whole(view, at, resumed)?.then_some(resumed))
+}
