@@ -78,6 +78,32 @@ fn every_cut() {
     }
 }
 
+/// Dozens of records that hold none say nothing about one that does.
+#[test]
+fn every_cut_of_a_rare_record_that_holds_records() {
+    let folder = folder();
+    let path = folder.path().join("a");
+    let dice = &mut Dice::new(2);
+    let mut records: Vec<Vec<u8>> = (0..40).map(|_| dice.bytes(30)).collect();
+    let begin = World::of(&records).bytes.len();
+    let inner = [framed(b"inner one"), framed(b""), framed(b"inner two")].concat();
+    records.push([&b"before"[..], &inner, b"behind it"].concat());
+    records.push(b"last".to_vec());
+    let size = World::of(&records).bytes.len();
+    for at in begin..size {
+        let mut world = World::of(&records);
+        world.delete(at, size);
+        let found = salvage(&path, &world.bytes, 100);
+        nothing_is_wrong(&world, &found, &format!("cut at {at}"));
+        for change in [1, 0x80, 0xff] {
+            let mut world = World::of(&records);
+            world.flip(at, change);
+            let found = salvage(&path, &world.bytes, 100);
+            nothing_is_wrong(&world, &found, &format!("byte {at} ^ {change}"));
+        }
+    }
+}
+
 /// How many of the records that were left were not found, and in how many files something was found that is
 /// no record of the file, in files with so many damages.
 fn many(payloads: Payloads, most: usize, cases: u64) -> (Score, usize) {

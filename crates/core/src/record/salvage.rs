@@ -12,7 +12,7 @@
 //!    the file; a record that some bytes were inserted in is recognised by its checksum without them. So the
 //!    chains are judged from the last one on.
 //! 4. All that is needless in a file whose records hold none (`salvage/nesting.rs`): there every sound record is
-//!    one of the file. That is believed if the records before the damage show it, or if all chains do and
+//!    one of the file, but for those inside a damaged one that its sound header claims. That is believed if the records before the damage show it, or if all chains do and
 //!    little speaks for some of them being content (`signs_of_nesting` in `salvage/plan.rs`).
 //! 5. What could be either is taken for content, unless it is longer than twice the largest record.
 //!

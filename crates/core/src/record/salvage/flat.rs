@@ -13,7 +13,10 @@ use crate::error::Result;
 /// Of the operating system.
 pub fn way(view: &mut View, damage: u64) -> Result<Vec<Step>> {
     let size = view.size();
-    let resumed = resumption(view, damage + 1)?.unwrap_or(size);
+    let resumed = match claim(view, damage)? {
+        Some(end) => end,
+        None => resumption(view, damage + 1)?.unwrap_or(size),
+    };
     let mut steps = Vec::new();
     let mut at = damage;
     while at < resumed {
@@ -27,6 +30,18 @@ pub fn way(view: &mut View, damage: u64) -> Result<Vec<Step>> {
         steps.push(Step::Run(resumed, None));
     }
     Ok(steps)
+}
+
+/// Where the damaged record at `damage` ends, if its header can be believed: at a record, at the end of the file,
+/// or behind it. A file with a single changed byte, or cut off, has such a record, and nothing in it is the file's,
+/// whatever it holds.
+fn claim(view: &mut View, damage: u64) -> Result<Option<u64>> {
+    let size = view.size();
+    match frame(view, damage)? {
+        Frame::Bad(end) if end > size => Ok(Some(size)),
+        Frame::Bad(end) if lands(view, end)? => Ok(Some(end)),
+        _ => Ok(None),
+    }
 }
 
 /// Where the next sound record is, from `at` on, that is none of a chain that begins where the content of a
