@@ -324,3 +324,18 @@ def test_flip_every_byte(tmp_path: Path) -> None:
         assert ours[0] == theirs[0]
         assert isinstance(theirs[1], tf.errors.DataLossError)
         assert isinstance(ours[1], tfrecs.CorruptRecordError)
+
+
+def test_members_that_end_behind_a_piece_that_tensorflow_reads(tmp_path: Path) -> None:
+    """It reads 256 KiB at a time, and where the last piece begins with a trailer it reads no more.
+
+    So no member of ours ends there: of these sizes, sixteen one behind the other would.
+    """
+    path = tmp_path / "members.gz"
+    noise = random.Random(SEED).randbytes(262_144)
+    for size in range(262_040, 262_110):
+        with tfrecs.RecordWriter(path) as out:
+            out.write(noise[:size])
+            out.flush()
+            out.write(b"behind it")
+        assert tf_read(path, "GZIP") == our_read(path) == [noise[:size], b"behind it"], size

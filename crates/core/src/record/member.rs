@@ -71,6 +71,51 @@ pub fn pack(packer: &mut Packer, content: &[u8], frames: u32, output: &mut Vec<u
     }
 }
 
+/// How many bytes of a file TensorFlow inflates at a time, and how many of those behind such a piece may be the
+/// end of a member.
+const PIECE: (u64, u64) = (256 << 10, 16);
+
+/// Whether TensorFlow may take the end of a member here for that of the file: if all that a piece of the file
+/// begins with is the end of a member, of which nothing comes out, and there is no other piece behind it, it
+/// does not look at the members that follow (2.21; its own default for the length of a piece).
+#[must_use]
+pub fn ends_badly(end: u64) -> bool {
+    (1..=PIECE.1).contains(&(end % PIECE.0))
+}
+
+/// The same member with another length, so that it does not end badly if it begins at `start`: not compressed, behind
+/// as many empty blocks as that takes. None for what is no member of ours.
+#[must_use]
+pub fn with_another_end(member: &[u8], start: u64) -> Option<Vec<u8>> {
+    let header = member.first_chunk::<HEADER>()?;
+    let trailer = member.last_chunk::<TRAILER>()?;
+    let content = unpack(&mut Unpacker::new()?, member)?;
+    let stored = |empty: usize| {
+        let mut other = header.to_vec();
+        (0..empty).for_each(|_| store(&[], false, &mut other));
+        let mut pieces = content.chunks(usize::from(u16::MAX)).peekable();
+        while let Some(piece) = pieces.next() {
+            store(piece, pieces.peek().is_none(), &mut other);
+        }
+        other.extend_from_slice(trailer);
+        let size = modulo_2_32(other.len()).to_le_bytes();
+        let field = other.get_mut(BEGIN.len()..BEGIN.len() + size.len())?;
+        field.copy_from_slice(&size);
+        Some(other)
+    };
+    let mut others = (0..8).filter_map(stored);
+    others.find(|other| !ends_badly(start + other.len() as u64))
+}
+
+/// Adds a block that is not compressed (RFC 1951, 3.2.4).
+fn store(content: &[u8], is_last: bool, output: &mut Vec<u8>) {
+    let length = u16::try_from(content.len()).unwrap_or(0);
+    output.push(u8::from(is_last));
+    output.extend_from_slice(&length.to_le_bytes());
+    output.extend_from_slice(&(!length).to_le_bytes());
+    output.extend_from_slice(content);
+}
+
 /// What `member` holds, if it is sound, whole, and holds no more than a member can: everything else is
 /// for somebody to judge who goes through it byte by byte.
 pub fn unpack(unpacker: &mut Unpacker, member: &[u8]) -> Option<Vec<u8>> {
@@ -106,6 +151,24 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn a_member_with_another_end_holds_the_same(
+            content in prop::collection::vec(any::<u8>(), 1..3000),
+            times in 1_usize..200,
+            piece in 1_u64..9,
+            behind in 1_u64..=16,
+        ) {
+            let content = content.repeat(times.min(LARGEST / content.len()));
+            let member = packed(&content);
+            let start = (piece * PIECE.0 * 8 + behind).saturating_sub(member.len() as u64);
+            prop_assert!(ends_badly(start + member.len() as u64));
+            let other = with_another_end(&member, start).unwrap();
+            prop_assert!(!ends_badly(start + other.len() as u64));
+            prop_assert_eq!(announced(other.first_chunk().unwrap()), Some(other.len()));
+            prop_assert_eq!(frames(other.first_chunk().unwrap()), 1);
+            prop_assert_eq!(unpack(&mut Unpacker::new().unwrap(), &other), Some(content));
+        }
+
         #[test]
         fn what_is_packed_comes_out_again(content: Vec<u8>) {
             let member = packed(&content);

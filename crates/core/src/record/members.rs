@@ -105,7 +105,7 @@ impl Members {
             file.write_all(member::EMPTY)?;
         }
         while let Some(member) = self.pool.as_mut().map_or(Ok(None), Pool::wait)? {
-            file.write_all(&member)?;
+            write(&member, file)?;
         }
         Ok(())
     }
@@ -123,15 +123,26 @@ impl Members {
                 std::mem::replace(&mut self.pending, Vec::with_capacity(COMPLETE * 9 / 8));
             pool.put(Job { content, frames });
             while let Some(member) = pool.next()? {
-                file.write_all(&member)?;
+                write(&member, file)?;
             }
             return Ok(());
         }
         self.ready.clear();
         member::pack(&mut self.packer, &self.pending, frames, &mut self.ready);
         self.pending.clear();
-        file.write_all(&self.ready)
+        write(&self.ready, file)
     }
+}
+
+/// Writes a member so that TensorFlow finds what is behind it.
+fn write(member: &[u8], file: &mut Destination) -> Result<()> {
+    let start = file.position();
+    if member::ends_badly(start + member.len() as u64)
+        && let Some(other) = member::with_another_end(member, start)
+    {
+        return file.write_all(&other);
+    }
+    file.write_all(member)
 }
 
 /// A member to be compressed.
