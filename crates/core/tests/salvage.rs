@@ -140,8 +140,9 @@ fn cases() -> u64 {
 
 #[test]
 fn damages_of_plain_records() {
+    // One in two thousand, and of few files more: what a torn record claims behind the end is believed.
     let (few, _) = many(Payloads::Plain, 3, cases());
-    assert!(few.phantoms == 0 && few.missed * 2000 <= few.left);
+    assert!(few.phantoms == 0 && few.missed * 1000 <= few.left);
     let (many, _) = many(Payloads::Plain, 20, cases());
     assert!(many.phantoms == 0 && many.missed * 150 <= many.left);
 }
