@@ -213,21 +213,6 @@ def inflated_before(data: bytes) -> bytes:
         return b""
 
 
-def is_harmless(data: bytes) -> bool:
-    """Whether zlib finds the same in a damaged file: its time stamp, or its padding, is another."""
-    stream = b""
-    while data:
-        inflater = zlib.decompressobj(wbits=47)
-        try:
-            stream += inflater.decompress(data)
-        except zlib.error:
-            return False
-        if not inflater.eof:
-            return False
-        data = inflater.unused_data
-    return stream == PLAIN
-
-
 @pytest.mark.parametrize("name", COMPRESSED)
 def test_every_flipped_bit_of_a_compressed_file(tmp_path: Path, name: str) -> None:
     data, path = COMPRESSED[name], tmp_path / "flipped"
@@ -235,7 +220,7 @@ def test_every_flipped_bit_of_a_compressed_file(tmp_path: Path, name: str) -> No
         frames.save(path, damaged)
         records, error = drain(path)
         assert records == RECORDS[: len(records)], f"byte {place}: a record that was never written"
-        if is_harmless(damaged):
+        if frames.is_harmless(damaged, PLAIN):
             assert (records, error) == (RECORDS, None)
             continue
         assert error is not None, f"byte {place}: damage went unnoticed"
