@@ -5,13 +5,13 @@ signal to the exception; tests on a busy machine allow more than `make torture` 
 """
 
 import random
-import signal
 import subprocess
 import sys
 import tempfile
 import textwrap
-import time
 from pathlib import Path
+
+from torture.heard import fault, interrupt
 
 PRELUDE = """
     import sys, time, tfrecs
@@ -88,22 +88,10 @@ def one_case(folder: Path, rng: random.Random, longest: float) -> str | None:
     child = subprocess.Popen(
         [sys.executable, "-c", script, str(folder / "file")], stdout=subprocess.PIPE, text=True
     )
-    assert child.stdout is not None
-    try:
-        child.stdout.readline()
-        time.sleep(rng.random() * 0.2)
-        sent = time.monotonic()
-        child.send_signal(signal.SIGINT)
-        said, _ = child.communicate(timeout=60)
-    finally:
-        child.kill()
-        child.communicate()
+    sent, said = interrupt(child, rng)
     if left := sorted(path.name for path in folder.iterdir()):
         return f"{way}: {left[:3]} is left"
-    if not said.strip().replace(".", "").isdigit():
-        return f"{way}: {said!r}"
-    took = float(said) - sent
-    return f"{way}: heard after {took:.3f} s" if took > longest else None
+    return fault(way, sent, said, longest)
 
 
 def run(cases: int, seed: int, longest: float = 0.2) -> tuple[int, list[str]]:

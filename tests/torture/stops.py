@@ -5,16 +5,15 @@
 
 import os
 import random
-import signal
 import subprocess
 import sys
 import textwrap
-import time
 from pathlib import Path
 
 import frames
 import tfrecs
 from torture.drained import folder
+from torture.heard import fault, interrupt
 
 # The most seconds from the signal to the exception.
 LONGEST = 0.2
@@ -77,20 +76,9 @@ def one_case(here: Path, rng: random.Random, longest: float) -> str | None:
         subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child,
         fifo.open("r+b", buffering=0) as feeder,
     ):
-        assert child.stdout is not None
         feeder.write(frames.frame(b"some record") * 5)
-        try:
-            child.stdout.readline()
-            time.sleep(rng.random() * 0.2)
-            sent = time.monotonic()
-            child.send_signal(signal.SIGINT)
-            said, _ = child.communicate(timeout=60)
-        finally:
-            child.kill()
-    if not said.strip().replace(".", "").isdigit():
-        return f"{way}: {said!r}"
-    took = float(said) - sent
-    return f"{way}: heard after {took:.3f} s" if took > longest else left_behind(here)
+        sent, said = interrupt(child, rng)
+    return fault(way, sent, said, longest) or left_behind(here)
 
 
 def left_behind(here: Path) -> str | None:
