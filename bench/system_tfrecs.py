@@ -38,16 +38,41 @@ def opened(task: Task) -> Any:
     return tfrecs.open(task.path, num_threads=task.threads)
 
 
-def read_random(task: Task) -> Steps:
-    """open(), and a list of numbers for each batch."""
-    records, order, each = opened(task), task.order, task.batch
+def opened_mapped(task: Task) -> tfrecs.IndexedRecords:
+    """open() with memory_map."""
+    return tfrecs.open(task.path, num_threads=task.threads, memory_map=True)
+
+
+def in_batches(records: tfrecs.IndexedRecords, task: Task) -> Steps:
+    """A list of numbers for each batch."""
+    order, each = task.order, task.batch
     return lambda: (records[order[at : at + each]] for at in range(0, len(order), each))
 
 
-def read_one(task: Task) -> Steps:
-    """open(), and one number after the other."""
-    records, order = opened(task), task.order
+def one_by_one(records: tfrecs.IndexedRecords, task: Task) -> Steps:
+    """One number after the other."""
+    order = task.order
     return lambda: map(records.__getitem__, order)
+
+
+def read_random(task: Task) -> Steps:
+    """open(), and records in batches."""
+    return in_batches(opened(task), task)
+
+
+def read_mapped(task: Task) -> Steps:
+    """The same with memory_map."""
+    return in_batches(opened_mapped(task), task)
+
+
+def read_one(task: Task) -> Steps:
+    """open(), and record by record."""
+    return one_by_one(opened(task), task)
+
+
+def read_one_mapped(task: Task) -> Steps:
+    """The same with memory_map."""
+    return one_by_one(opened_mapped(task), task)
 
 
 def read_dataset(task: Task) -> Steps:
@@ -169,7 +194,9 @@ JOBS: dict[str, Prepare] = {
     "read": read,
     "read:dataset": read_dataset,
     "random": read_random,
+    "random:mapped": read_mapped,
     "random-one": read_one,
+    "random-one:mapped": read_one_mapped,
     "gzip-random-one": read_one,
     "gzips-random-one": read_one,
     "parse": parse,

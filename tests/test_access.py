@@ -36,16 +36,17 @@ def save_shards(folder: Path, shards: list[tuple[str, list[bytes]]]) -> list[Pat
     ]
 
 
-@given(shards=SHARDS, data=st.data(), threads=st.sampled_from([1, 2, 3]))
+@given(shards=SHARDS, data=st.data(), threads=st.sampled_from([1, 2, 3]), memory_map=st.booleans())
 def test_it_is_the_list_of_the_records(
     tmp_path_factory: pytest.TempPathFactory,
     shards: list[tuple[str, list[bytes]]],
     data: st.DataObject,
     threads: int,
+    memory_map: bool,
 ) -> None:
     expected = [record for _, records in shards for record in records]
     paths = save_shards(tmp_path_factory.mktemp("access"), shards)
-    records = tfrecs.open(paths, num_threads=threads)
+    records = tfrecs.open(paths, num_threads=threads, memory_map=memory_map)
     assert issubclass(type(records), Sequence)
     assert len(records) == len(expected)
     assert list(records) == expected
@@ -77,10 +78,13 @@ def large(tmp_path: Path) -> tuple[list[Path], list[bytes]]:
     return paths, small + huge
 
 
+@pytest.mark.parametrize("memory_map", [False, True])
 @pytest.mark.parametrize("threads", [1, 2, 5])
-def test_batches_in_any_order(large: tuple[list[Path], list[bytes]], threads: int) -> None:
+def test_batches_in_any_order(
+    large: tuple[list[Path], list[bytes]], threads: int, memory_map: bool
+) -> None:
     paths, expected = large
-    records = tfrecs.open(paths, num_threads=threads)
+    records = tfrecs.open(paths, num_threads=threads, memory_map=memory_map)
     order = np.random.default_rng(0).permutation(len(expected))
     for some in (order, order[:1000], order[::-1][:100], np.repeat(order[:300], 3)):
         assert records[some].tolist() == [expected[place] for place in some]
@@ -142,21 +146,24 @@ def test_damaged_files_are_refused_with_the_place(tmp_path: Path, codec: str) ->
     assert (cut.value.record, cut.value.offset) == (2, frames.starts(records)[2])
 
 
+@pytest.mark.parametrize("memory_map", [False, True])
 @pytest.mark.parametrize("codec", frames.CODECS)
-def test_damaged_data_is_found_when_it_is_read(tmp_path: Path, codec: str) -> None:
+def test_damaged_data_is_found_when_it_is_read(
+    tmp_path: Path, codec: str, memory_map: bool
+) -> None:
     expected = [b"one", b"two" * 100, b"three"]
     stream = bytearray(frames.plain(expected))
     offset = frames.starts(expected)[1]
     stream[offset + 12] ^= 1
     path = frames.save(tmp_path / "a", frames.compressed(codec, bytes(stream)))
-    records = tfrecs.open(path)
+    records = tfrecs.open(path, memory_map=memory_map)
     assert (records[0], records[2]) == (b"one", b"three")
     for read in (lambda: records[1], lambda: records[[0, 1]], lambda: records[:]):
         with pytest.raises(tfrecs.CorruptRecordError, match="checksum of its data") as caught:
             read()
         where = (caught.value.path, caught.value.record, caught.value.offset)
         assert where == (os.fspath(path), 1, offset)
-    assert tfrecs.open(path, verify=False)[[1]].tolist() == [
+    assert tfrecs.open(path, verify=False, memory_map=memory_map)[[1]].tolist() == [
         bytes(stream[offset + 12 : offset + 312])
     ]
 
@@ -216,18 +223,23 @@ def test_errors_of_batches_name_the_record_and_its_file(tmp_path: Path) -> None:
     assert (caught.value.record, caught.value.offset) == (1, frames.starts([records[0]])[1])
 
 
-def test_files_that_change_are_noticed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("memory_map", [False, True])
+def test_files_that_change_are_noticed(tmp_path: Path, memory_map: bool) -> None:
     path = frames.save(tmp_path / "a", frames.plain([b"one", b"two"]))
-    records = tfrecs.open(path)
+    records = tfrecs.open(path, memory_map=memory_map)
     frames.save(path, frames.plain([b"one", b"two", b"three"]))
     with pytest.raises(tfrecs.StateError, match="has changed since it was opened"):
         records[0]
     assert len(tfrecs.open(path)) == 3
-    records = tfrecs.open(path)
+    # Of several pages, because a page that is cut stays in memory whole.
+    frames.save(path, frames.plain([b"one", b"two" * 5000, b"three" * 5000]))
+    records = tfrecs.open(path, memory_map=memory_map)
     assert records[0] == b"one"
-    with path.open("r+b") as file:  # while it is open
-        file.truncate(25)
-    assert records[0] == b"one"
+    for size in (25_000, 25):  # while it is open
+        os.truncate(path, size)
+        assert records[0] == b"one"
+        with pytest.raises(tfrecs.TruncatedFileError):
+            records[2]
     for read in (lambda: records[1], lambda: records[[1]]):
         with pytest.raises(tfrecs.TruncatedFileError):
             read()
@@ -259,13 +271,18 @@ def test_samples(tmp_path: Path) -> None:
             records.sample(wrong)
 
 
+@pytest.mark.parametrize("memory_map", [False, True])
 @pytest.mark.parametrize("index", ["auto", "memory"])
 def test_pickled_it_opens_its_files_again(
-    large: tuple[list[Path], list[bytes]], index: str, monkeypatch: pytest.MonkeyPatch
+    large: tuple[list[Path], list[bytes]],
+    index: str,
+    memory_map: bool,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     paths, expected = large
     monkeypatch.chdir(paths[0].parent)
-    packed = pickle.dumps(tfrecs.open([path.name for path in paths], index=index))
+    names = [path.name for path in paths]
+    packed = pickle.dumps(tfrecs.open(names, index=index, memory_map=memory_map))
     monkeypatch.chdir("/")
     again = pickle.loads(packed)
     assert again[[0, -1]].tolist() == [expected[0], expected[-1]]
@@ -280,10 +297,13 @@ def read_in_child(records: tfrecs.IndexedRecords, seed: int) -> int:
     return sum(map(len, records[order])) + sum(len(records[int(place)]) for place in order[:50])
 
 
+@pytest.mark.parametrize("memory_map", [False, True])
 @pytest.mark.parametrize("method", ["fork", "forkserver", "spawn"])
-def test_processes_share_it(large: tuple[list[Path], list[bytes]], method: str) -> None:
+def test_processes_share_it(
+    large: tuple[list[Path], list[bytes]], method: str, memory_map: bool
+) -> None:
     paths, expected = large
-    records = tfrecs.open(paths)
+    records = tfrecs.open(paths, memory_map=memory_map)
     wanted = [
         sum(map(len, expected))
         + sum(

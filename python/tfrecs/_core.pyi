@@ -187,7 +187,14 @@ class RecordSequence:
     """Records of files, any of them: a base for a class whose `[]` would cost too much."""
 
     def __new__(cls, *_arguments: object, **_named: object) -> Self: ...
-    def _over(self, files: list[IndexedFile], verify: bool, threads: int, limits: _Limits) -> None:
+    def _over(
+        self,
+        files: list[IndexedFile],
+        verify: bool,
+        threads: int,
+        limits: _Limits,
+        memory_map: bool,
+    ) -> None:
         """Is the records of `files` from now on, one behind the other."""
     def __len__(self) -> int: ...
     @overload

@@ -7,8 +7,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use tfrecs_core::Result;
 use tfrecs_core::ordered::Ordered;
-use tfrecs_core::record::ReadOptions;
 use tfrecs_core::record::indexed::{self, IndexedFile};
+use tfrecs_core::record::{ReadOptions, access};
 
 use crate::bytes::bytes_of;
 use crate::error::Raise;
@@ -77,7 +77,7 @@ pub fn count_records(
 /// Keeps at most so many files of sequences open from now on.
 #[pyfunction]
 pub fn keep_open(most: usize) {
-    indexed::keep_open(most);
+    access::keep_open(most);
 }
 
 #[pymethods]

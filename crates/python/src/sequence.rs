@@ -42,6 +42,7 @@ impl PySequence {
         verify: bool,
         threads: usize,
         limits: GivenLimits,
+        memory_map: bool,
     ) {
         let files = files.iter().map(|file| Arc::clone(&file.0)).collect();
         let options = ReadOptions {
@@ -49,7 +50,8 @@ impl PySequence {
             verify,
             limits: limits_of(limits),
         };
-        let _ = self.0.set(Sequence::new(files, options, threads));
+        let sequence = Sequence::new(files, options, threads);
+        let _ = self.0.set(sequence.with_memory_map(memory_map));
     }
 
     fn __len__(&self) -> PyResult<usize> {

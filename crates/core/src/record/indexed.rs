@@ -1,11 +1,10 @@
 //! A file and its index: where it comes from, and whether it still fits.
 
-use std::fs::File;
-use std::ops::Deref;
+use std::fs::{File, Metadata};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use super::access::{Access, OpenFile};
 use super::checkpoints::{Checkpoints, Seeker};
 use super::compression::Compression;
 use super::disk::Disk;
@@ -20,18 +19,8 @@ use crate::interrupt::Pulse;
 use crate::memory;
 use crate::ordered::Ordered;
 
-/// So many files are kept open, of all sequences together; beyond that, one is opened for each read.
-static MOST_OPEN: AtomicUsize = AtomicUsize::new(64);
-
-/// Keeps at most so many files open from now on: whoever knows how many the process may have says so.
-pub fn keep_open(most: usize) {
-    MOST_OPEN.store(most, Ordering::Relaxed);
-}
-
 /// What a byte of deflate inflates to at most.
 const MOST_INFLATED: u64 = 1032;
-
-static OPEN: AtomicUsize = AtomicUsize::new(0);
 
 /// A file of which any record can be read at once.
 pub struct IndexedFile {
@@ -44,16 +33,7 @@ pub struct IndexedFile {
     index: OnceLock<Index>,
     /// Where the index lies, if it lies in a file.
     stored: Option<(PathBuf, Summary)>,
-    file: OnceLock<Kept>,
-}
-
-/// A file that is kept open, and counted.
-struct Kept(File);
-
-impl Drop for Kept {
-    fn drop(&mut self) {
-        OPEN.fetch_sub(1, Ordering::Relaxed);
-    }
+    opened: OpenFile,
 }
 
 impl IndexedFile {
@@ -87,7 +67,7 @@ impl IndexedFile {
             of,
             index: OnceLock::from(index),
             stored: None,
-            file: OnceLock::new(),
+            opened: OpenFile::default(),
         }
     }
 
@@ -105,7 +85,7 @@ impl IndexedFile {
             of,
             index: OnceLock::new(),
             stored: Some((absolute(stored), summary)),
-            file: OnceLock::new(),
+            opened: OpenFile::default(),
         })
     }
 
@@ -221,10 +201,29 @@ impl IndexedFile {
         }
     }
 
+    /// The file, open for reads at any place; in memory, if so asked and it is not compressed. A `seeker` of it
+    /// goes on where it was.
+    ///
+    /// # Errors
+    /// Of the operating system; the file has changed.
+    pub fn access(&self, memory_map: bool, seeker: Option<Seeker>) -> Result<Access<'_>> {
+        let is_plain = self.compression == Compression::None;
+        let is_it = |metadata: &Metadata| self.of.is_of(metadata);
+        let access = Access::open(&self.opened, &self.absolute, is_it, memory_map && is_plain);
+        let access = access.map_err(|error| Error::from(error).with_path(&self.path))?;
+        let access = access.ok_or_else(|| self.has_changed())?;
+        if is_plain {
+            return Ok(access);
+        }
+        let checkpoints = self.index()?.checkpoints();
+        Ok(access.inflated(self.compression, checkpoints, seeker))
+    }
+
     /// How many bytes could be read in the time that it takes to begin reading anywhere.
     #[must_use]
-    pub fn cost_of_a_read(&self) -> usize {
+    pub fn cost_of_a_read(&self, memory_map: bool) -> usize {
         match self.compression {
+            Compression::None if memory_map => 1 << 10,
             Compression::None => 4 << 10,
             _ => 4 << 20,
         }
@@ -270,92 +269,6 @@ impl IndexedFile {
     fn has_changed(&self) -> Error {
         Error::state("the file has changed since it was opened; open it again")
             .with_path(&self.path)
-    }
-
-    /// Reads the stream of frames from `offset` on until `room` is full or it ends, and says how many bytes that
-    /// were. A `seeker` of this file goes on where it was, if that is not far.
-    ///
-    /// # Errors
-    /// Of the operating system, or of a compressed stream; the file has changed.
-    pub fn fill(&self, room: &mut [u8], offset: u64, seeker: &mut Option<Seeker>) -> Result<usize> {
-        let file = self.file()?;
-        if self.compression == Compression::None {
-            return Ok(fill(&file, room, offset)?);
-        }
-        let mut at = match seeker.take() {
-            Some(seeker) => seeker,
-            None => Seeker::new(self.compression)?,
-        };
-        let filled = at.fill(&file, self.index()?.checkpoints(), offset, room)?;
-        *seeker = Some(at);
-        Ok(filled)
-    }
-
-    /// The file, open.
-    ///
-    /// # Errors
-    /// Of the operating system; the file has changed.
-    fn file(&self) -> Result<Handle<'_>> {
-        if let Some(file) = self.file.get() {
-            return Ok(Handle::Kept(&file.0));
-        }
-        let located = |error: std::io::Error| Error::from(error).with_path(&self.path);
-        let file = open_quietly(&self.absolute).map_err(located)?;
-        if !self.of.is_of(&file.metadata().map_err(located)?) {
-            return Err(self.has_changed());
-        }
-        if OPEN.load(Ordering::Relaxed) >= MOST_OPEN.load(Ordering::Relaxed) {
-            return Ok(Handle::Own(file));
-        }
-        let kept = self.file.get_or_init(|| {
-            OPEN.fetch_add(1, Ordering::Relaxed);
-            Kept(file)
-        });
-        Ok(Handle::Kept(&kept.0))
-    }
-}
-
-/// Opens a file whose time of access need not be kept: to think about it takes a tenth of the time of a small read.
-/// Only the file's owner may say so.
-#[cfg(all(
-    target_os = "linux",
-    any(target_arch = "x86_64", target_arch = "aarch64")
-))]
-fn open_quietly(path: &Path) -> std::io::Result<File> {
-    use std::os::unix::fs::OpenOptionsExt;
-
-    const O_NOATIME: i32 = 0o100_0000;
-    let quietly = File::options()
-        .read(true)
-        .custom_flags(O_NOATIME)
-        .open(path);
-    quietly.or_else(|_| File::open(path))
-}
-
-#[cfg(not(all(
-    target_os = "linux",
-    any(target_arch = "x86_64", target_arch = "aarch64")
-)))]
-fn open_quietly(path: &Path) -> std::io::Result<File> {
-    File::open(path)
-}
-
-/// An open file, kept open or not.
-enum Handle<'a> {
-    /// It stays open.
-    Kept(&'a File),
-    /// It was opened for this time.
-    Own(File),
-}
-
-impl Deref for Handle<'_> {
-    type Target = File;
-
-    fn deref(&self) -> &File {
-        match self {
-            Self::Kept(file) => file,
-            Self::Own(file) => file,
-        }
     }
 }
 

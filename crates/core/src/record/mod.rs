@@ -7,6 +7,7 @@
 //! back [`writer`] frames, [`deflate`] and [`member`] compress, [`publish`] decides when a file gets its name;
 //! a [`digest`] is by which a file's records are known again.
 
+pub mod access;
 mod ahead;
 mod append;
 mod behind;
@@ -26,6 +27,7 @@ mod inflated;
 mod libdeflate;
 mod limits;
 mod lock;
+mod mapping;
 pub mod member;
 mod members;
 mod mend;

@@ -7,6 +7,7 @@ use std::ops::Range;
 use std::slice::Iter;
 use std::sync::{Arc, Mutex};
 
+use super::access::Access;
 use super::buffer::Lent;
 use super::checkpoints::Seeker;
 use super::compression::Compression;
@@ -46,6 +47,8 @@ pub struct Sequence {
     ends: Vec<usize>,
     options: ReadOptions,
     threads: usize,
+    /// Whether files are read as memory.
+    memory_map: bool,
     /// Buffers of batches, which may come back.
     lent: Mutex<Lent>,
     /// What has inflated single records, and may go on from there, and of which file; the last one at the end.
@@ -85,9 +88,18 @@ impl Sequence {
             files,
             options,
             threads,
+            memory_map: false,
             lent: Mutex::default(),
             seekers: Mutex::default(),
         }
+    }
+
+    /// Whether files that are not compressed are read as memory: faster for small records that lie in the page
+    /// cache, and the end of the process if a file is cut, or its disk fails, in the middle of a read.
+    #[must_use]
+    pub fn with_memory_map(mut self, memory_map: bool) -> Self {
+        self.memory_map = memory_map;
+        self
     }
 
     /// How many records.
@@ -112,15 +124,16 @@ impl Sequence {
         let located = |error: Error| located(error, file, number, place.start);
         let length = length_of(&place);
         resize(buffer, length).map_err(located)?;
-        let mut seeker = self.take_seeker(which);
-        let data = again_from_a_checkpoint(&mut seeker, |seeker| {
-            let filled = file.fill(buffer, place.start, seeker).map_err(located)?;
+        let access = file.access(self.memory_map, self.take_seeker(which));
+        let mut access = access.map_err(located)?;
+        let data = again_from_a_checkpoint(&mut access, |access| {
+            let filled = access.fill(buffer, place.start).map_err(located)?;
             if filled < length {
                 return Err(located(cut_off(&place).into()));
             }
             frame::checked(buffer, self.options.verify).map_err(|kind| located(kind.into()))
         });
-        self.keep_seeker(which, seeker);
+        self.keep_seeker(which, access.into_seeker());
         data
     }
 
@@ -175,7 +188,7 @@ impl Sequence {
         });
         let mut buffer = self.take_buffer(total)?;
         let room = buffer.get_mut(..total).unwrap_or_default();
-        let jobs = jobs_of(&runs, room, self.threads);
+        let jobs = self.jobs_of(&runs, room);
         in_parallel(self.threads, jobs, |job| self.work(job, wanted))?;
         let records = records_of(Arc::new(buffer), wanted, &runs)?;
         if let Ok(mut lent) = self.lent.try_lock() {
@@ -187,20 +200,30 @@ impl Sequence {
     /// Reads the runs of a job, and checks the records that are wanted of them.
     fn work(&self, job: Job<'_>, wanted: &[Wanted<'_>]) -> Result<()> {
         let (mut room, mut pulse) = (job.room, Pulse::start());
-        let (mut last, mut seeker) = (usize::MAX, None);
-        for run in job.runs {
-            let (here, rest) = room.split_at_mut(length_of(&run.place).min(room.len()));
-            room = rest;
-            if last != run.which {
-                (last, seeker) = (run.which, None);
+        for runs in job.runs.chunk_by(|one, next| one.which == next.which) {
+            let mut access = self.access(runs, wanted)?;
+            for run in runs {
+                let (here, rest) = room.split_at_mut(length_of(&run.place).min(room.len()));
+                room = rest;
+                let wanted = wanted.get(run.wanted.clone()).unwrap_or_default();
+                again_from_a_checkpoint(&mut access, |access| {
+                    self.read_run(run, here, wanted, access)
+                })?;
+                pulse.check()?;
             }
-            let wanted = wanted.get(run.wanted.clone()).unwrap_or_default();
-            again_from_a_checkpoint(&mut seeker, |seeker| {
-                self.read_run(run, here, wanted, seeker)
-            })?;
-            pulse.check()?;
         }
         Ok(())
+    }
+
+    /// Opens the file of some runs.
+    fn access<'a>(&self, runs: &[Run<'a>], wanted: &[Wanted<'a>]) -> Result<Access<'a>> {
+        let run = runs.first().map(|run| (run.file, run.wanted.start));
+        let (file, first) = run.ok_or_else(|| Error::state("nothing is to be read"))?;
+        file.access(self.memory_map, None)
+            .map_err(|error| match wanted.get(first) {
+                Some(it) => located(error, it.file, it.number, it.place.start),
+                None => error,
+            })
     }
 
     fn read_run(
@@ -208,9 +231,9 @@ impl Sequence {
         run: &Run<'_>,
         room: &mut [u8],
         wanted: &[Wanted<'_>],
-        seeker: &mut Option<Seeker>,
+        access: &mut Access<'_>,
     ) -> Result<()> {
-        let filled = run.file.fill(room, run.place.start, seeker);
+        let filled = access.fill(room, run.place.start);
         for it in wanted {
             let located = |error: Error| located(error, it.file, it.number, it.place.start);
             // Who stops reading in the middle of a run has not said which record that was at.
@@ -222,6 +245,35 @@ impl Sequence {
             frame::checked(frame, self.options.verify).map_err(|kind| located(kind.into()))?;
         }
         Ok(())
+    }
+
+    /// Divides the work so that each thread has some jobs, unless it is too little.
+    fn jobs_of<'a>(&self, runs: &'a [Run<'a>], room: &'a mut [u8]) -> Vec<Job<'a>> {
+        // A read costs about as much as so many bytes, and more where all is inflated from the checkpoint before.
+        let weight =
+            |run: &Run<'_>| length_of(&run.place) + run.file.cost_of_a_read(self.memory_map);
+        let total: usize = runs.iter().map(weight).sum();
+        let share = (total / (4 * self.threads.max(1))).max(WORTH_A_THREAD);
+        let (mut jobs, mut runs, mut room) = (Vec::new(), runs, room);
+        while !runs.is_empty() {
+            let (mut count, mut sum, mut bytes) = (0, 0, 0);
+            for run in runs {
+                if sum >= share {
+                    break;
+                }
+                count += 1;
+                sum += weight(run);
+                bytes += length_of(&run.place);
+            }
+            let (some, other_runs) = runs.split_at(count);
+            let (here, rest) = room.split_at_mut(bytes.min(room.len()));
+            jobs.push(Job {
+                runs: some,
+                room: here,
+            });
+            (runs, room) = (other_runs, rest);
+        }
+        jobs
     }
 
     fn take_buffer(&self, size: usize) -> Result<Vec<u8>> {
@@ -265,14 +317,14 @@ impl Sequence {
 /// Reads; and once more without what a seeker has passed, if that goes wrong: damage that can be inflated spoils
 /// what comes behind it, up to the next checkpoint.
 fn again_from_a_checkpoint<T>(
-    seeker: &mut Option<Seeker>,
-    mut read: impl FnMut(&mut Option<Seeker>) -> Result<T>,
+    access: &mut Access<'_>,
+    mut read: impl FnMut(&mut Access<'_>) -> Result<T>,
 ) -> Result<T> {
-    let went_on = seeker.is_some();
-    match read(seeker) {
+    let went_on = access.goes_on();
+    match read(access) {
         Err(error) if went_on && !error.is_interrupt() => {
-            *seeker = None;
-            read(seeker)
+            access.begin_again();
+            read(access)
         }
         result => result,
     }
@@ -376,34 +428,6 @@ fn records_of(bytes: Arc<Vec<u8>>, wanted: &[Wanted<'_>], runs: &[Run<'_>]) -> R
 struct Job<'a> {
     runs: &'a [Run<'a>],
     room: &'a mut [u8],
-}
-
-/// Divides the work so that each thread has some jobs, unless it is too little.
-fn jobs_of<'a>(runs: &'a [Run<'a>], room: &'a mut [u8], threads: usize) -> Vec<Job<'a>> {
-    // A read costs about as much as so many bytes, and more where all is inflated from the checkpoint before.
-    let weight = |run: &Run<'_>| length_of(&run.place) + run.file.cost_of_a_read();
-    let total: usize = runs.iter().map(weight).sum();
-    let share = (total / (4 * threads.max(1))).max(WORTH_A_THREAD);
-    let (mut jobs, mut runs, mut room) = (Vec::new(), runs, room);
-    while !runs.is_empty() {
-        let (mut count, mut sum, mut bytes) = (0, 0, 0);
-        for run in runs {
-            if sum >= share {
-                break;
-            }
-            count += 1;
-            sum += weight(run);
-            bytes += length_of(&run.place);
-        }
-        let (some, other_runs) = runs.split_at(count);
-        let (here, rest) = room.split_at_mut(bytes.min(room.len()));
-        jobs.push(Job {
-            runs: some,
-            room: here,
-        });
-        (runs, room) = (other_runs, rest);
-    }
-    jobs
 }
 
 impl Run<'_> {
