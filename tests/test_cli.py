@@ -130,6 +130,8 @@ def test_no_colours_in_a_pipe(command: str, good: Path, damaged: Path, tmp_path:
     if command == "convert":
         (tmp_path / "in.csv").write_text("a\n1\n2,3\n")
         paths = [tmp_path / "in.csv", tmp_path / "out", "--on-error", "skip"]
+    if command == "repair":
+        paths = [damaged, tmp_path / "clean.tfrecord"]
     said = run(command, *paths, env={"TERM": "xterm-256color"})
     assert said.stdout
     assert "\x1b" not in said.stdout + said.stderr

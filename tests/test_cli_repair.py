@@ -8,6 +8,7 @@ from typer.testing import CliRunner, Result
 
 import frames
 import tfrecs
+from tfrecs.cli import count as _count
 from tfrecs.cli import repair as _repair
 from tfrecs.cli import verify as _verify
 from tfrecs.cli.app import app
@@ -17,7 +18,7 @@ DATA = frames.plain(RECORDS)
 DAMAGED = DATA[:31] + b"?" + DATA[32:]
 
 
-def run(*arguments: str | Path) -> Result:
+def run(*arguments: str | Path | int) -> Result:
     assert _repair.repair is not None
     assert _verify.verify is not None
     return CliRunner().invoke(app, [str(argument) for argument in arguments])
@@ -80,6 +81,49 @@ def test_limit(path: Path) -> None:
     result = run("repair", "--max-lost-bytes", "18", path, clean)
     assert result.exit_code == 1
     assert not clean.exists()
+
+
+def test_an_existing_copy_is_replaced_only_if_told(path: Path) -> None:
+    clean = frames.save(path.with_name("b.tfrecord"), b"what was there")
+    result = run("repair", path, clean)
+    assert result.exit_code == 1
+    assert "--overwrite replaces the file that is there" in result.output.replace("\n", " ")
+    assert clean.read_bytes() == b"what was there"
+    result = run("repair", "--overwrite", path, clean)
+    assert result.exit_code == 0, result.output
+    assert list(tfrecs.RecordReader(clean)) == [b"one", b"three"]
+
+
+def test_how_much_is_too_much(path: Path) -> None:
+    clean = path.with_name("b.tfrecord")
+    result = run("repair", "--max-record-bytes", "4", path, clean)
+    assert result.exit_code == 1
+    assert "max_record_bytes" in result.output
+    assert not clean.exists()
+    assert run("repair", "--max-record-bytes", "5", path, clean).exit_code == 0
+    for command in (_count.count, _verify.verify):
+        name = command.__name__
+        assert run(name, "--max-record-bytes", "5", clean).exit_code == 0
+        result = run(name, "--max-record-bytes", "4", clean)
+        assert result.exit_code == 1
+        assert "max_record_bytes" in result.output
+    assert "TOO LARGE" in result.output
+    packed = frames.save(path.with_name("c.gz"), frames.compressed("GZIP", DATA))
+    for name in ("count", "verify"):
+        assert run(name, "--max-decompressed-bytes", len(DATA), packed).exit_code == 0
+        assert run(name, "--max-decompressed-bytes", len(DATA) - 1, packed).exit_code == 1
+    # What is read of a file that is damaged is limited too.
+    damaged = frames.save(path.with_name("d.gz"), frames.compressed("GZIP", DAMAGED + DATA * 9))
+    result = run("verify", "--salvage", "--max-decompressed-bytes", "100", damaged)
+    assert result.exit_code == 1
+    assert "max_decompressed_bytes" in result.output.replace("\n", " ")
+
+
+def test_urls(path: Path) -> None:
+    for arguments in (("gs://a/b", path.with_name("b")), (path, "gs://a/b")):
+        result = run("repair", *arguments)
+        assert result.exit_code == 2
+        assert "a URL" in result.output
 
 
 def test_json(path: Path) -> None:

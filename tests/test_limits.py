@@ -146,6 +146,144 @@ def test_large_records_in_a_large_file_found_by_their_headers(tmp_path: Path) ->
     assert error.record == 600
 
 
+# ------------------------------------------- counting, verifying, salvaging, repairing
+
+
+def salvaged(path: Path, **limits: Any) -> Any:
+    return (piece for piece in tfrecs.salvage(path, **limits) if isinstance(piece, bytes))
+
+
+@pytest.mark.parametrize("codec", frames.CODECS)
+@given(sizes=st.lists(st.integers(0, 60), max_size=8), limit=st.integers(1, 61))
+def test_records_up_to_a_limit_whoever_looks(
+    tmp_path_factory: pytest.TempPathFactory, codec: str, sizes: list[int], limit: int
+) -> None:
+    records = [bytes([number]) * size for number, size in enumerate(sizes)]
+    path = tmp_path_factory.getbasetemp() / "limited"
+    frames.save(path, frames.compressed(codec, frames.plain(records)))
+    count = allowed(records, limit)
+    if count == len(records):
+        assert tfrecs.count(path, max_record_bytes=limit) == count
+        assert tfrecs.verify(path, max_record_bytes=limit).records == count
+        assert list(salvaged(path, max_record_bytes=limit)) == records
+        return
+    found, salvage_error = drained(salvaged(path, max_record_bytes=limit))
+    assert found == records[:count]
+    (report,) = tfrecs.verify(path, max_record_bytes=limit).files
+    assert report.records == count
+    with pytest.raises(tfrecs.LimitError) as caught:
+        tfrecs.count(path, max_record_bytes=limit)
+    said = f"the record has {sizes[count]} bytes, and max_record_bytes allows {limit}; "
+    for error in (salvage_error, report.error, caught.value):
+        assert isinstance(error, tfrecs.LimitError)
+        where = (error.path, error.record, error.offset)
+        assert where == (str(path), count, frames.starts(records)[count])
+        assert error.reason.startswith(said)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_counting_a_large_file_finds_the_record_that_is_too_long(
+    tmp_path: Path, threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By headers, on several threads, wherever it is."""
+    monkeypatch.setattr("tfrecs.records.checked_threads", lambda _: threads)
+    path = tmp_path / "large"
+    records = [b"x" * 1000] * 40_000
+    for place in (3, 20_000, 39_999):
+        with tfrecs.RecordWriter(path, sync=False) as out:
+            out.write_batch([*records[:place], b"y" * 1001, *records[place:]])
+        assert tfrecs.count(path, max_record_bytes=1001) == len(records) + 1
+        with pytest.raises(tfrecs.LimitError) as caught:
+            tfrecs.count(path, max_record_bytes=1000)
+        assert (caught.value.record, caught.value.offset) == (place, place * 1016)
+
+
+@pytest.mark.parametrize("codec", ["", "GZIP", "ZLIB"])
+def test_behind_damage_limits_hold(tmp_path: Path, codec: str) -> None:
+    """Records found behind damage, and those whose headers are damaged, are as large as allowed."""
+    records = [bytes([number]) * 50 for number in range(40)] + [b"x" * 90, b"end"]
+    starts = frames.starts(records)
+    content = bytearray(frames.plain(records))
+    content[starts[20] + 30] ^= 1
+    for header in (False, True):
+        if header:
+            content[starts[40]] ^= 1  # only its data says how long it is
+        path = frames.save(tmp_path / "a", frames.compressed(codec, bytes(content)))
+        assert len(list(salvaged(path, max_record_bytes=90))) == 41
+        found, error = drained(salvaged(path, max_record_bytes=89))
+        assert len(found) == 39
+        assert isinstance(error, tfrecs.LimitError)
+        assert "the record has 90 bytes, and max_record_bytes allows 89" in error.reason
+        assert (error.path, error.offset) == (str(path), starts[40])
+        with pytest.raises(tfrecs.LimitError):
+            tfrecs.repair(path, tmp_path / "b", max_record_bytes=89)
+        assert not (tmp_path / "b").exists()
+
+
+@pytest.mark.parametrize("codec", ["GZIP", "ZLIB"])
+@pytest.mark.parametrize("cut", [0, 1, 20])
+def test_a_bomb_stops_whoever_looks(tmp_path: Path, codec: str, cut: int) -> None:
+    """Whether it is sound, or damaged at its end."""
+    data = frames.compressed(codec, frames.plain([b"first"] + [bytes(MB)] * 30))
+    path = frames.save(tmp_path / "bomb", data[: len(data) - cut])
+    few: dict[str, Any] = {"max_decompressed_bytes": 10 * MB}
+    enough: dict[str, Any] = {"max_decompressed_bytes": 31 * MB}
+    uses: list[Callable[[], object]] = [
+        lambda: list(tfrecs.salvage(path, **few)),
+        lambda: tfrecs.repair(path, tmp_path / "b", **few),
+        lambda: tfrecs.count(path, **few),
+    ]
+    for use in uses:
+        with pytest.raises(tfrecs.LimitError, match="that max_decompressed_bytes allows"):
+            use()
+    (report,) = tfrecs.verify(path, **few).files
+    assert isinstance(report.error, tfrecs.LimitError)
+    assert report.records == 10
+    assert [path.name for path in tmp_path.iterdir()] == ["bomb"]
+    assert len(list(salvaged(path, **enough))) >= 30
+    assert tfrecs.verify(path, **enough).ok == (not cut)
+
+
+@pytest.mark.parametrize("codec", ["GZIP", "ZLIB"])
+def test_what_comes_out_behind_damage_counts_too(tmp_path: Path, codec: str) -> None:
+    """The damage is in front; a reader never comes to what is too much."""
+    content = b"no record" + frames.plain([bytes(MB)] * 30)
+    path = frames.save(tmp_path / "bomb", frames.compressed(codec, content))
+    given: dict[str, Any] = {"compression_type": codec}
+    found, error = drained(salvaged(path, max_decompressed_bytes=10 * MB, **given))
+    assert found == []
+    assert isinstance(error, tfrecs.LimitError)
+    assert f"{10 * MB} bytes that max_decompressed_bytes allows" in error.reason
+    assert error.path == str(path)
+    assert len(list(salvaged(path, max_decompressed_bytes=31 * MB, **given))) == 30
+
+
+@pytest.mark.parametrize("limit", ["max_record_bytes", "max_decompressed_bytes"])
+@pytest.mark.parametrize("wrong", [0, -1, 1.5, True, "1"])
+def test_limits_are_positive_integers_whoever_looks(
+    tmp_path: Path, limit: str, wrong: object
+) -> None:
+    path = frames.save(tmp_path / "a", frames.plain([b"one"]))
+    given: dict[str, Any] = {limit: wrong}
+    uses: list[Callable[[], object]] = [
+        lambda: tfrecs.salvage(path, **given),
+        lambda: tfrecs.repair(path, tmp_path / "b", **given),
+        lambda: tfrecs.count(path, **given),
+        lambda: tfrecs.verify(path, **given),
+    ]
+    for use in uses:
+        with pytest.raises(tfrecs.SpecError, match=limit):
+            use()
+
+
+def test_a_limited_count_of_a_pipe(tmp_path: Path) -> None:
+    data = frames.plain([b"one", b"three"])
+    with fifo(tmp_path / "pipe", data) as pipe:
+        assert tfrecs.count(pipe, max_record_bytes=5) == 2
+    with fifo(tmp_path / "pipe", data) as pipe, pytest.raises(tfrecs.LimitError):
+        tfrecs.count(pipe, max_record_bytes=4)
+
+
 # ---------------------------------------------------------------- memory
 
 MEASURE = """

@@ -2,6 +2,8 @@
 
 import os
 import random
+import subprocess
+import sys
 import zlib
 from dataclasses import FrozenInstanceError
 from pathlib import Path
@@ -11,6 +13,7 @@ import pytest
 
 import frames
 import tfrecs
+from tfrecs.errors import ExistingFileError
 
 RECORDS = [
     b"first",
@@ -149,6 +152,40 @@ def test_pipes_are_refused(tmp_path: Path) -> None:
         os.close(keep_open)
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+@pytest.mark.parametrize("use", ["tfrecs.salvage(path)", "tfrecs.repair(path, path + '.clean')"])
+def test_pipes_are_refused_without_waiting_for_a_writer(tmp_path: Path, use: str) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    script = f"import sys, tfrecs\npath = sys.argv[1]\n{use}"
+    run = [sys.executable, "-c", script, str(tmp_path / "pipe")]
+    done = subprocess.run(run, capture_output=True, text=True, check=False, timeout=60)
+    assert "SpecError" in done.stderr
+    assert "only a regular file" in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["pipe"]
+
+
+def test_devices_and_folders_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(tfrecs.SpecError, match="only a regular file"):
+        tfrecs.salvage(os.devnull)
+    with pytest.raises(tfrecs.FileError, match="directory"):
+        tfrecs.salvage(tmp_path)
+
+
+@pytest.mark.parametrize("url", ["gs://bucket/a.tfrecord", "https://host/a"])
+def test_urls_are_refused(tmp_path: Path, url: str) -> None:
+    path = frames.save(tmp_path / "a", PLAIN)
+    for use in (
+        lambda: tfrecs.salvage(url),
+        lambda: tfrecs.repair(url, tmp_path / "b"),
+        lambda: tfrecs.repair(path, url),
+        lambda: tfrecs.RecordReader(url),
+    ):
+        with pytest.raises(tfrecs.SpecError, match="a URL") as caught:
+            use()
+        assert caught.value.path == url
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
+
+
 def test_large_damaged_record(tmp_path: Path) -> None:
     rng = random.Random(1)
     records = [b"before", rng.randbytes(3_000_000), b"behind", rng.randbytes(700_000), b"end"]
@@ -283,6 +320,18 @@ def test_repair_that_loses_too_much(tmp_path: Path) -> None:
 
 
 # ---------------------------------------------------------------- datasets
+
+
+def test_repair_replaces_unless_told_not_to(tmp_path: Path) -> None:
+    path = frames.save(tmp_path / "a", damaged(PLAIN, STARTS[1] - 1))
+    clean = frames.save(tmp_path / "b", b"what was there")
+    with pytest.raises(ExistingFileError) as caught:
+        tfrecs.repair(path, clean, overwrite=False)
+    assert caught.value.path == str(clean)
+    assert clean.read_bytes() == b"what was there"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b"]
+    assert tfrecs.repair(path, clean).records == len(RECORDS) - 1
+    assert tfrecs.repair(path, tmp_path / "c", overwrite=False).records == len(RECORDS) - 1
 
 
 def test_dataset_skips(tmp_path: Path) -> None:

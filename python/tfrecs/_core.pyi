@@ -179,7 +179,9 @@ class Indexing(Iterator[IndexedFile]):
 def keep_open(most: int) -> None:
     """Keeps at most so many files of sequences open from now on."""
 
-def count_records(path: str | PathLike[str], compression_type: str, threads: int) -> int:
+def count_records(
+    path: str | PathLike[str], compression_type: str, threads: int, limits: _Limits
+) -> int:
     """The number of records in a file, by their headers where that can be done."""
 
 @disjoint_base
@@ -225,6 +227,7 @@ class Salvage:
         mode: str,
         max_lost_bytes: int | None,
         max_lost_records: int | None,
+        limits: _Limits,
     ) -> Self: ...
     @property
     def compression_type(self) -> str:

@@ -39,6 +39,21 @@ def expand_paths(paths: Paths) -> list[str]:
     return found
 
 
+def local_path(path: Path) -> str:
+    """Return the name of a single file, as it is, whatever is in it.
+
+    Raises:
+        SpecError: It is a URL.
+
+    Example:
+        >>> local_path("what?.tfrecord")
+        'what?.tfrecord'
+    """
+    name = os.fsdecode(path)
+    _refuse_url(name)
+    return name
+
+
 # gs://bucket/name, https://host/name
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 
@@ -48,12 +63,16 @@ def _no_path(given: Any) -> SpecError:
     return SpecError(f"a path must be str or os.PathLike, not {what}")
 
 
+def _refuse_url(name: str) -> None:
+    if _URL.match(name) and not os.path.lexists(name):
+        raise SpecError(f"{name}: a URL; tfrecs reads local files, so fetch it first", path=name)
+
+
 def _expand(path: Path) -> list[str]:
     name: Any = os.fspath(path) if isinstance(path, os.PathLike) else path
     if not isinstance(name, str) or not name:
         raise _no_path(name)
-    if _URL.match(name) and not os.path.lexists(name):
-        raise SpecError(f"{name}: a URL; tfrecs reads local files, so fetch it first", path=name)
+    _refuse_url(name)
     if not glob.has_magic(name) or os.path.lexists(name):
         return [name]
     matches = sorted(glob.glob(name, recursive=True))  # noqa: PTH207 - keeps the names as given

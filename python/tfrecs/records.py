@@ -8,8 +8,8 @@ from typing import Self
 
 from tfrecs import _core
 from tfrecs.errors import Error, SpecError
-from tfrecs.limits import checked_limits, checked_threads
-from tfrecs.paths import Path, Paths, expand_paths
+from tfrecs.limits import NO_LIMITS, Limits, checked_limits, checked_threads
+from tfrecs.paths import Path, Paths, expand_paths, local_path
 
 Records = _core.Records
 
@@ -36,7 +36,7 @@ class RecordReader(_core.Iteration, Iterator[bytes]):
     Raises:
         NotTFRecordError: The file is of another format.
         FileError: It cannot be opened.
-        SpecError: There is no such compression_type.
+        SpecError: There is no such compression_type, or the path is a URL.
         LimitError: By reading: a record, or the file, is larger than is allowed.
 
     Example:
@@ -61,7 +61,7 @@ class RecordReader(_core.Iteration, Iterator[bytes]):
     ) -> None:
         """Open the file."""
         del input_buffer_size, window_bits
-        self.path = os.fsdecode(path)
+        self.path = local_path(path)
         limits = checked_limits(max_record_bytes, max_decompressed_bytes)
         self._reader = _core.Reader(self.path, compression_type or "", verify, limits)
         self._iterate_over(self._reader)
@@ -103,12 +103,20 @@ class RecordReader(_core.Iteration, Iterator[bytes]):
         return f"RecordReader({self.path!r})"
 
 
-def count(paths: Paths, compression_type: str = "auto") -> int:
+def count(
+    paths: Paths,
+    compression_type: str = "auto",
+    *,
+    max_record_bytes: int | None = None,
+    max_decompressed_bytes: int | None = None,
+) -> int:
     """Return the number of records in one or more files, without checking their data.
 
     Args:
         paths: A file, a pattern, or a list of them.
         compression_type: As for RecordReader.
+        max_record_bytes: As for RecordReader.
+        max_decompressed_bytes: As for RecordReader, of each file.
 
     Raises:
         Error: As RecordReader raises: files that end too early or are no TFRecords do not count.
@@ -120,14 +128,15 @@ def count(paths: Paths, compression_type: str = "auto") -> int:
         >>> tfrecs.count("count-*")
         3
     """
-    return sum(_count_file(path, compression_type) for path in expand_paths(paths))
+    limits = checked_limits(max_record_bytes, max_decompressed_bytes)
+    return sum(_count_file(path, compression_type, limits) for path in expand_paths(paths))
 
 
-def _count_file(path: str, compression_type: str) -> int:
+def _count_file(path: str, compression_type: str, limits: Limits) -> int:
     if os.path.isfile(path):  # noqa: PTH113 - a str
-        return _core.count_records(path, compression_type, checked_threads(None))
+        return _core.count_records(path, compression_type, checked_threads(None), limits)
     # A pipe, which can only be opened so that a signal gets through.
-    reader = _core.Reader(path, compression_type, verify=False)
+    reader = _core.Reader(path, compression_type, verify=False, limits=limits)
     total = 0
     while skipped := reader.skip(1 << 16):
         total += skipped
@@ -181,15 +190,25 @@ class VerifyReport:
         return self.ok
 
 
-def verify(paths: Paths, compression_type: str = "auto") -> VerifyReport:
+def verify(
+    paths: Paths,
+    compression_type: str = "auto",
+    *,
+    max_record_bytes: int | None = None,
+    max_decompressed_bytes: int | None = None,
+) -> VerifyReport:
     """Read files to their ends, check every checksum, and report what is wrong with each.
 
     Args:
         paths: A file, a pattern, or a list of them.
         compression_type: As for RecordReader.
+        max_record_bytes: As for RecordReader. A file with a longer record is reported as wrong.
+        max_decompressed_bytes: As for RecordReader, of each file; one of which more comes is
+            reported as wrong.
 
     Raises:
         MissingFileError: A pattern matches no file. Whatever is wrong with a file is reported.
+        SpecError: An argument makes no sense.
 
     Example:
         >>> import pathlib, tfrecs
@@ -201,13 +220,17 @@ def verify(paths: Paths, compression_type: str = "auto") -> VerifyReport:
         >>> [(file.path, file.records, file.error is None) for file in report.files]
         [('sound.tfrecord', 1, True), ('unsound.tfrecord', 0, False)]
     """
-    return VerifyReport([verify_file(path, compression_type) for path in expand_paths(paths)])
+    limits = checked_limits(max_record_bytes, max_decompressed_bytes)
+    files = expand_paths(paths)
+    return VerifyReport([verify_file(path, compression_type, limits) for path in files])
 
 
-def verify_file(path: str, compression_type: str = "auto") -> FileReport:
+def verify_file(
+    path: str, compression_type: str = "auto", limits: Limits = NO_LIMITS
+) -> FileReport:
     """Verify one file; see verify()."""
     try:
-        reader = _core.Reader(path, compression_type, verify=True)
+        reader = _core.Reader(path, compression_type, verify=True, limits=limits)
     except SpecError:
         raise  # the request is wrong, not the file
     except Error as error:

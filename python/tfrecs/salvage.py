@@ -10,7 +10,8 @@ from pathlib import Path as FilePath
 
 from tfrecs import _core
 from tfrecs.errors import Error, ExistingFileError, SpecError
-from tfrecs.paths import Path
+from tfrecs.limits import checked_limits
+from tfrecs.paths import Path, local_path
 from tfrecs.records import Records
 from tfrecs.writer import RecordWriter
 
@@ -130,6 +131,8 @@ def salvage(
     *,
     max_lost_bytes: int | None = None,
     max_lost_records: int | None = None,
+    max_record_bytes: int | None = None,
+    max_decompressed_bytes: int | None = None,
 ) -> Salvage:
     """Iterate over all records of a damaged file that damage did not touch, and over what is lost.
 
@@ -146,12 +149,18 @@ def salvage(
         max_lost_bytes: More lost bytes than these raise CorruptRecordError.
         max_lost_records: More lost records than these do. How many records a region held is not
             known; it counts as one.
+        max_record_bytes: As for RecordReader.
+        max_decompressed_bytes: As for RecordReader; but of a damaged file, None is 64 GiB behind
+            the records before the damage, or 64 times the file if that is more, because what comes
+            out is written to disk.
 
     Raises:
         CorruptRecordError, TruncatedFileError: Damage that is not forgiven.
+        LimitError: A record, or the file, is larger than is allowed. It is no damage, and no mode
+            forgives it.
         NotTFRecordError: The file is of another format, and there is no record in it.
         FileError: It cannot be read.
-        SpecError: There is no such mode or compression_type, or the path is a pipe.
+        SpecError: An argument makes no sense, or the path is a pipe, or a URL.
 
     Example:
         >>> import pathlib, tfrecs
@@ -169,10 +178,12 @@ def salvage(
         lost: bytes 19 to 38: corrupted record: the checksum of its data does not match
         b'three'
     """
-    name = os.fsdecode(path)
-    limits = [_checked("max_lost_bytes", max_lost_bytes)]
-    limits.append(_checked("max_lost_records", max_lost_records))
-    return Salvage(_core.Salvage(name, compression_type or "", mode, *limits), name)
+    name = local_path(path)
+    lost_bytes = _checked("max_lost_bytes", max_lost_bytes)
+    lost_records = _checked("max_lost_records", max_lost_records)
+    limits = checked_limits(max_record_bytes, max_decompressed_bytes)
+    codec = compression_type or ""
+    return Salvage(_core.Salvage(name, codec, mode, lost_bytes, lost_records, limits), name)
 
 
 def _checked(what: str, limit: int | None) -> int | None:
@@ -230,6 +241,9 @@ def repair(
     output_compression_type: str | None = "same",
     max_lost_bytes: int | None = None,
     max_lost_records: int | None = None,
+    max_record_bytes: int | None = None,
+    max_decompressed_bytes: int | None = None,
+    overwrite: bool = True,
 ) -> RepairReport:
     """Write all records of `src` that damage did not touch to `dst`, and report what is missing.
 
@@ -238,13 +252,18 @@ def repair(
 
     Args:
         src: The damaged file.
-        dst: The clean copy. A file of this name is replaced.
+        dst: The clean copy. A file of this name is replaced, as RecordWriter does, unless
+            `overwrite` is False. (`tfrecs repair` refuses, unless it is told to.)
         compression_type: How `src` is compressed, as for RecordReader.
         output_compression_type: How to compress `dst`: "same" as `src`, or as for RecordWriter.
         max_lost_bytes: As for salvage().
         max_lost_records: As for salvage().
+        max_record_bytes: As for salvage().
+        max_decompressed_bytes: As for salvage().
+        overwrite: Whether to replace a file that is called `dst` already.
 
     Raises:
+        ExistingFileError: There is such a file, and it is not to be replaced.
         Error: As salvage() and RecordWriter raise.
 
     Example:
@@ -262,11 +281,13 @@ def repair(
         compression_type,
         max_lost_bytes=max_lost_bytes,
         max_lost_records=max_lost_records,
+        max_record_bytes=max_record_bytes,
+        max_decompressed_bytes=max_decompressed_bytes,
     )
     same = output_compression_type == "same"
     codec = found.compression_type if same else output_compression_type
     regions = []
-    with RecordWriter(dst, codec) as out:
+    with RecordWriter(local_path(dst), codec, mode="w" if overwrite else "x") as out:
         for piece in found.batches():
             if isinstance(piece, SkippedRegion):
                 regions.append(piece)

@@ -65,10 +65,12 @@ pub fn count_records(
     path: PathBuf,
     compression_type: &str,
     threads: usize,
+    limits: GivenLimits,
 ) -> PyResult<u64> {
     let options = ReadOptions {
         compression: compression_of(compression_type).or_raise(py)?,
-        ..ReadOptions::default()
+        verify: false,
+        limits: limits_of(limits),
     };
     py.detach(|| indexed::count(&path, options, threads))
         .or_raise(py)

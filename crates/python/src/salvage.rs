@@ -7,7 +7,7 @@ use tfrecs_core::record::salvage::{Piece, Salvage, SalvageMode, SalvageOptions, 
 use tfrecs_core::{Error, Result};
 
 use crate::error::{Raise, raise};
-use crate::reader::compression_of;
+use crate::reader::{GivenLimits, compression_of, limits_of};
 use crate::records::PyRecords;
 use crate::shared::Shared;
 
@@ -47,6 +47,7 @@ impl PySalvage {
         mode: &str,
         max_lost_bytes: Option<u64>,
         max_lost_records: Option<u64>,
+        limits: GivenLimits,
     ) -> PyResult<Self> {
         let located = |error: Error| error.with_path(&path);
         let compression = compression_of(compression_type).map_err(located);
@@ -55,7 +56,7 @@ impl PySalvage {
             compression: compression.or_raise(py)?,
             max_lost_bytes,
             max_lost_records,
-            ..SalvageOptions::default()
+            limits: limits_of(limits),
         };
         let salvage = py.detach(|| Salvage::open(&path, options)).or_raise(py)?;
         Ok(Self(Shared::new(Some(salvage))))

@@ -28,6 +28,15 @@ Paths = Annotated[
     ),
 ]
 
+MaxRecordBytes = Annotated[
+    int | None,
+    typer.Option(min=1, metavar="BYTES", help="Fail at a record that is longer."),
+]
+MaxDecompressedBytes = Annotated[
+    int | None,
+    typer.Option(min=1, metavar="BYTES", help="Fail if more comes out of a compressed file."),
+]
+
 app = typer.Typer(
     name="tfrecs",
     add_completion=False,

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from tfrecs.cli.app import FAILED, Paths, command, files
+from tfrecs.cli.app import FAILED, MaxDecompressedBytes, MaxRecordBytes, Paths, command, files
 from tfrecs.cli.terminal import complain, say, say_json
 from tfrecs.errors import Error
 from tfrecs.records import count as count_records
@@ -13,6 +13,8 @@ from tfrecs.records import count as count_records
 @command
 def count(
     paths: Paths,
+    max_record_bytes: MaxRecordBytes = None,
+    max_decompressed_bytes: MaxDecompressedBytes = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Count the records of files, without checking their data.
@@ -27,7 +29,7 @@ def count(
     counted: list[dict[str, str | int | None]] = []
     names = files(paths)
     for path in names:
-        records, error = _count(path)
+        records, error = _count(path, max_record_bytes, max_decompressed_bytes)
         total += records or 0
         counted.append({"path": path, "records": records, "error": error})
         if error is not None:
@@ -42,8 +44,14 @@ def count(
         raise typer.Exit(FAILED)
 
 
-def _count(path: str) -> tuple[int | None, str | None]:
+def _count(
+    path: str, max_record_bytes: int | None, max_decompressed_bytes: int | None
+) -> tuple[int | None, str | None]:
     try:
-        return count_records([path]), None
+        return count_records(
+            [path],
+            max_record_bytes=max_record_bytes,
+            max_decompressed_bytes=max_decompressed_bytes,
+        ), None
     except Error as error:
         return None, str(error)

@@ -8,10 +8,10 @@ from typing import Annotated, Any
 
 import typer
 
-from tfrecs.cli.app import command
+from tfrecs.cli.app import FAILED, MaxDecompressedBytes, MaxRecordBytes, command
 from tfrecs.cli.regions import region_as_json, say_regions
-from tfrecs.cli.terminal import console, say, say_json
-from tfrecs.errors import SpecError
+from tfrecs.cli.terminal import complain, console, say, say_json
+from tfrecs.errors import ExistingFileError, SpecError
 from tfrecs.salvage import RepairReport, kept_original
 from tfrecs.salvage import repair as repair_file
 
@@ -31,6 +31,11 @@ def repair(
         int | None,
         typer.Option(min=0, metavar="BYTES", help="Fail, and write nothing, if more are lost."),
     ] = None,
+    max_record_bytes: MaxRecordBytes = None,
+    max_decompressed_bytes: MaxDecompressedBytes = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace DST, if it is there already.")
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Write all records that damage did not touch to a clean copy, and say what is lost.
@@ -41,6 +46,7 @@ def repair(
     \b
     Examples:
       tfrecs repair damaged.tfrecord clean.tfrecord
+      tfrecs repair --overwrite damaged.tfrecord clean.tfrecord
       tfrecs repair --in-place damaged.tfrecord.gz
       tfrecs repair --json damaged.tfrecord clean.tfrecord | jq .lost_bytes
     """  # noqa: D301 - \b, the character, keeps the lines as they are
@@ -52,8 +58,14 @@ def repair(
         )
     backup = None
     with kept_original(src) if dst is None else nullcontext() as original:
-        report = _with_progress(
-            lambda: repair_file(src, dst or src, max_lost_bytes=max_lost_bytes), quiet=json
+        report = _repaired(
+            src,
+            dst or src,
+            quiet=json,
+            max_lost_bytes=max_lost_bytes,
+            max_record_bytes=max_record_bytes,
+            max_decompressed_bytes=max_decompressed_bytes,
+            overwrite=overwrite or in_place,
         )
         if original is not None and report.was_damaged:
             backup = original.keep()
@@ -67,6 +79,15 @@ def repair(
     if backup is not None:
         say(f"the original is {backup}")
     say_regions(report.regions, report.mended)
+
+
+def _repaired(src: str, dst: str, *, quiet: bool, **options: Any) -> RepairReport:
+    try:
+        return _with_progress(lambda: repair_file(src, dst, **options), quiet=quiet)
+    except ExistingFileError as error:
+        complain(str(error))
+        complain("nothing was written; --overwrite replaces the file that is there")
+        raise typer.Exit(FAILED) from error
 
 
 def _with_progress(work: Callable[[], RepairReport], *, quiet: bool) -> RepairReport:

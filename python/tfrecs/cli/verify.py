@@ -4,16 +4,18 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from tfrecs.cli.app import FAILED, Paths, command, files
+from tfrecs.cli.app import FAILED, MaxDecompressedBytes, MaxRecordBytes, Paths, command, files
 from tfrecs.cli.regions import region_as_json, say_regions
 from tfrecs.cli.terminal import say, say_json
 from tfrecs.errors import (
     CorruptRecordError,
     Error,
     FileError,
+    LimitError,
     NotTFRecordError,
     TruncatedFileError,
 )
+from tfrecs.limits import Limits, checked_limits
 from tfrecs.records import FileReport, VerifyReport, verify_file
 from tfrecs.salvage import SkippedRegion
 from tfrecs.salvage import salvage as salvage_file
@@ -27,6 +29,8 @@ def verify(
         bool,
         typer.Option("--salvage", help="Say of damaged files what can still be read of them."),
     ] = False,
+    max_record_bytes: MaxRecordBytes = None,
+    max_decompressed_bytes: MaxDecompressedBytes = None,
 ) -> None:
     """Read files to their ends and check every checksum.
 
@@ -41,13 +45,14 @@ def verify(
       tfrecs verify --salvage damaged.tfrecord
       tfrecs verify --json out/ | jq '.files[] | select(.error)'
     """  # noqa: D301 - \b, the character, keeps the lines as they are
+    limits = checked_limits(max_record_bytes, max_decompressed_bytes)
     reports = []
     salvaged = {}
     for path in files(paths):
-        file = verify_file(path)
+        file = verify_file(path, limits=limits)
         reports.append(file)
         if salvage and isinstance(file.error, CorruptRecordError | TruncatedFileError):
-            salvaged[path] = _salvage(path)
+            salvaged[path] = _salvage(path, limits)
         if not json:
             _show(file, salvaged.get(path))
     report = VerifyReport(reports)
@@ -65,8 +70,9 @@ class _Salvaged(NamedTuple):
     mended: int
 
 
-def _salvage(path: str) -> _Salvaged:
-    found = salvage_file(path)
+def _salvage(path: str, limits: Limits) -> _Salvaged:
+    record, decompressed = limits
+    found = salvage_file(path, max_record_bytes=record, max_decompressed_bytes=decompressed)
     records, regions = 0, []
     for piece in found.batches():
         if isinstance(piece, SkippedRegion):
@@ -90,6 +96,8 @@ def _show(file: FileReport, salvaged: _Salvaged | None) -> None:
 def _status(error: Error) -> str:
     if isinstance(error, NotTFRecordError):
         return "NO TFRECORD"
+    if isinstance(error, LimitError):
+        return "TOO LARGE"
     return "UNREADABLE" if isinstance(error, FileError) else "DAMAGED"
 
 

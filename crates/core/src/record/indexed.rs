@@ -53,7 +53,7 @@ impl IndexedFile {
         let compression = reader.compression();
         let mut builder = Builder::default();
         let each = |start| builder.push(start);
-        let end = each_record(&mut reader, Some(file), of.size, threads, each)?;
+        let end = each_record(&mut reader, Some(file), of.size, threads, u64::MAX, each)?;
         let index = builder.finish(end, reader.into_checkpoints());
         Ok(Self::with(path, compression, of, index))
     }
@@ -314,7 +314,8 @@ fn summary_of(stored: &Path) -> Option<Summary> {
 pub fn count(path: &Path, options: ReadOptions, threads: usize) -> Result<u64> {
     let (mut reader, twin, size) = open(path, options)?;
     let mut records = 0;
-    each_record(&mut reader, twin, size, threads, |_| records += 1)?;
+    let most = options.limits.max_record_bytes.unwrap_or(u64::MAX);
+    each_record(&mut reader, twin, size, threads, most, |_| records += 1)?;
     Ok(records)
 }
 
@@ -356,18 +357,20 @@ fn unverified(options: ReadOptions) -> ReadOptions {
     }
 }
 
-/// Calls `each` with where each record begins, and says where the last one ends.
+/// Calls `each` with where each record begins, and says where the last one ends. One of more than `most` bytes is left
+/// to the reader, who has the same limit, or none.
 fn each_record(
     reader: &mut RecordReader,
     twin: Option<File>,
     size: u64,
     threads: usize,
+    most: u64,
     mut each: impl FnMut(u64),
 ) -> Result<u64> {
     if let Some(file) = twin
         && reader.compression() == Compression::None
     {
-        let (end, records) = each_start(&Arc::new(file), size, threads, each)?;
+        let (end, records) = each_start(&Arc::new(file), size, threads, most, each)?;
         if end < size {
             // Whatever stands there, the reader knows what to say about it; it may also have become a record.
             reader.seek(end, records)?;

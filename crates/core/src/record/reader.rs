@@ -151,19 +151,21 @@ impl RecordReader {
         Self::begin(input, options, false)
     }
 
-    /// Reads on from record number `record`, which begins at `offset` of an uncompressed file, whatever the
-    /// file begins with.
+    /// A reader of an uncompressed file, whatever it begins with, for whoever [`Self::seek`]s before reading.
     ///
     /// # Errors
     /// Of the operating system.
-    pub fn behind_damage(file: &File, path: &Path, offset: u64, record: u64) -> Result<Self> {
+    pub fn behind_damage(file: &File, path: &Path, limits: Limits) -> Result<Self> {
         let located = |error: std::io::Error| Error::from(error).with_path(path);
         let nothing = Box::new(std::io::empty());
-        let mut reader = Self::begin(nothing, ReadOptions::default(), false)?;
+        let options = ReadOptions {
+            limits,
+            ..ReadOptions::default()
+        };
+        let mut reader = Self::begin(nothing, options, false)?;
         reader.path = Some(Arc::from(path));
         reader.file = Some(file.try_clone().map_err(located)?);
         reader.limits = reader.file_limits();
-        reader.seek(offset, record)?;
         Ok(reader)
     }
 

@@ -47,6 +47,7 @@ use self::plan::{Known, Step, plan};
 use self::view::View;
 use super::compression::Compression;
 use super::frame::{FOOTER, HEADER};
+use super::limits::{FileLimits, Limits, MAX_RECORD_BYTES};
 use super::reader::{ReadOptions, RecordReader};
 use super::records::{Origin, Records, Span};
 use crate::error::{Category, Error, ErrorKind, Result};
@@ -113,14 +114,7 @@ impl Salvage {
     /// Of the operating system; [`ErrorKind::Spec`] for a pipe and the like.
     pub fn open(path: &Path, options: SalvageOptions) -> Result<Self> {
         let located = |error: Error| error.with_path(path);
-        let file = File::open(path).map_err(|error| located(error.into()))?;
-        let metadata = file.metadata().map_err(|error| located(error.into()))?;
-        if !metadata.is_file() && !metadata.is_dir() {
-            return Err(located(Error::spec(
-                "only a regular file can be salvaged, because damage has to be looked at from both sides: \
-                 save what comes out of the pipe first",
-            )));
-        }
+        let file = regular_file(path).map_err(located)?;
         let read = ReadOptions {
             compression: options.compression,
             verify: true,
@@ -130,7 +124,7 @@ impl Salvage {
         let (reader, state) = match RecordReader::from_file(twin, path, read) {
             Ok(reader) => (reader, State::Reading(None)),
             Err(error) if is_damage(&error) && options.mode == SalvageMode::SkipCorrupt => {
-                let reader = RecordReader::behind_damage(&file, path, 0, 0)?;
+                let reader = RecordReader::behind_damage(&file, path, options.limits)?;
                 (reader, State::Damaged(0, error))
             }
             Err(error) => return Err(error),
@@ -319,7 +313,9 @@ impl Salvage {
     fn unpack(&mut self, sound: u64) -> Result<()> {
         let size = self.file.metadata()?.len();
         let mut packed = View::new(self.file.try_clone()?, size, 0);
-        let unpacked = unpacked::unpack(&mut packed, self.compression, sound)?;
+        let most = self.options.limits.max_decompressed_bytes;
+        let unpacked = unpacked::unpack(&mut packed, self.compression, sound, most);
+        let unpacked = unpacked.map_err(|error| self.located(error, sound))?;
         self.view = Some(View::new(
             unpacked.content.try_clone()?,
             unpacked.size,
@@ -370,8 +366,17 @@ impl Salvage {
     }
 
     fn seek(&mut self, offset: u64, record: u64) -> Result<()> {
-        self.reader = RecordReader::behind_damage(&self.file, &self.path, offset, record)?;
-        Ok(())
+        self.reader = RecordReader::behind_damage(&self.file, &self.path, self.limits())?;
+        self.reader.seek(offset, record)
+    }
+
+    /// What is too much of what stands in `file`: it does not bound its records if it was compressed.
+    fn limits(&self) -> Limits {
+        let default = (self.compression != Compression::None).then_some(MAX_RECORD_BYTES);
+        Limits {
+            max_record_bytes: self.options.limits.max_record_bytes.or(default),
+            max_decompressed_bytes: None,
+        }
     }
 
     fn region(&mut self, begin: u64, end: u64, kind: ErrorKind) -> SkippedRegion {
@@ -385,7 +390,7 @@ impl Salvage {
         SkippedRegion {
             begin,
             end,
-            reason: self.located(kind, begin),
+            reason: self.located(kind.into(), begin),
         }
     }
 
@@ -403,12 +408,12 @@ impl Salvage {
         Some(Piece::Skipped(SkippedRegion {
             begin: at,
             end: at,
-            reason: self.located(kind, at),
+            reason: self.located(kind.into(), at),
         }))
     }
 
-    fn located(&self, kind: ErrorKind, offset: u64) -> Error {
-        Error::new(kind)
+    fn located(&self, error: Error, offset: u64) -> Error {
+        error
             .with_path(&self.path)
             .at_record(self.reader.record())
             .at_offset(offset)
@@ -416,6 +421,10 @@ impl Salvage {
 
     /// The record whose frame lies there.
     fn one(&mut self, begin: u64, end: u64) -> Result<Records> {
+        let length = end.saturating_sub(begin).saturating_sub(AROUND);
+        let most = FileLimits::new(self.limits(), true, false);
+        most.check_record(length, usize::MAX)
+            .map_err(|kind| self.located(kind.into(), begin))?;
         let bytes = match &mut self.view {
             Some(view) => view.read(begin, end)?,
             None => Vec::new(),
@@ -447,21 +456,21 @@ impl Salvage {
         }
         let reason = last.reason.kind().clone();
         let kind = ErrorKind::LostTooMuch(bytes, regions, Box::new(reason));
-        Err(self.located(kind, last.begin))
+        Err(self.located(kind.into(), last.begin))
     }
 }
 
-impl Known {
-    /// Remembers what sound records there were.
-    fn saw(&mut self, records: &Records, begin: u64, end: u64) {
-        let largest = records.iter().map(<[u8]>::len).max().unwrap_or_default();
-        self.sizes.largest = self.sizes.largest.max(largest as u64 + AROUND);
-        self.sizes.records += records.len() as u64;
-        if self.sound.1 != begin || begin == 0 {
-            self.sound.0 = begin;
-        }
-        self.sound.1 = end;
+/// Opens what is a file, or a folder, about which a reader knows what to say. It is asked for that before: opening
+/// a pipe waits for whoever writes to it.
+fn regular_file(path: &Path) -> Result<File> {
+    let metadata = path.metadata()?;
+    if !metadata.is_file() && !metadata.is_dir() {
+        return Err(Error::spec(
+            "only a regular file can be salvaged, because damage has to be looked at from both sides: \
+             save what comes out of the pipe first",
+        ));
     }
+    Ok(File::open(path)?)
 }
 
 /// Whether it is the bytes of the file that are wrong.

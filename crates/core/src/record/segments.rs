@@ -28,8 +28,8 @@ const GUESSES: usize = 16;
 /// How much is looked through at once.
 const WINDOW: usize = 64 << 10;
 
-/// Calls `each` with the place where each record of `file` begins, in order, up to the end of the file or
-/// what is no whole record; and says where that is, and how many records come before.
+/// Calls `each` with the place where each record of `file` begins, in order, up to the end of the file, what is no
+/// whole record, or one of more than `most` bytes; and says where that is, and how many records come before.
 ///
 /// # Errors
 /// If a signal says to stop; if there is no thread to be had.
@@ -37,12 +37,13 @@ pub fn each_start(
     file: &Arc<File>,
     size: u64,
     threads: usize,
+    most: u64,
     each: impl FnMut(u64),
 ) -> Result<(u64, u64)> {
-    each_start_in(file, size, threads, SEGMENT, each)
+    each_up_to(file, size, threads, SEGMENT, most, each)
 }
 
-/// As [`each_start`], in segments of so many bytes.
+/// As [`each_start`], in segments of so many bytes, of records of any length.
 ///
 /// # Errors
 /// As for [`each_start`].
@@ -53,7 +54,18 @@ pub fn each_start_in(
     segment: u64,
     each: impl FnMut(u64),
 ) -> Result<(u64, u64)> {
-    let walk = Walk::new(Arc::clone(file), size, 0, 0);
+    each_up_to(file, size, threads, segment, u64::MAX, each)
+}
+
+fn each_up_to(
+    file: &Arc<File>,
+    size: u64,
+    threads: usize,
+    segment: u64,
+    most: u64,
+    each: impl FnMut(u64),
+) -> Result<(u64, u64)> {
+    let walk = Walk::new(Arc::clone(file), size, 0, 0).up_to(most);
     let mut joint = Joint { walk, each };
     while joint.walk.record() < FIRST && joint.hop()? {}
     let (at, records) = (joint.walk.offset(), joint.walk.record());
@@ -61,7 +73,7 @@ pub fn each_start_in(
     if threads < 2 || is_small || records < FIRST {
         while joint.hop()? {}
     } else {
-        joint.follow(guesses(file, size, at, threads, segment)?)?;
+        joint.follow(guesses(file, size, at, threads, segment, most)?)?;
     }
     Ok((joint.walk.offset(), joint.walk.record()))
 }
@@ -79,6 +91,7 @@ fn guesses(
     at: u64,
     threads: usize,
     segment: u64,
+    most: u64,
 ) -> Result<Ordered<Result<Guess>>> {
     let segments = usize::try_from((size - at) / segment + 1).unwrap_or(usize::MAX);
     let (threads, mut next) = (threads.min(segments), at);
@@ -89,17 +102,17 @@ fn guesses(
     };
     Ordered::start(threads, 2 * threads, source, || {
         let file = Arc::clone(file);
-        move |(begin, end)| guess(&file, size, begin, end)
+        move |(begin, end)| guess(&file, size, begin, end, most)
     })
 }
 
-fn guess(file: &Arc<File>, size: u64, begin: u64, end: u64) -> Result<Guess> {
+fn guess(file: &Arc<File>, size: u64, begin: u64, end: u64, most: u64) -> Result<Guess> {
     let mut from = begin;
     for _ in 0..GUESSES {
         let Some(start) = find_header(file, size, from, end) else {
             break;
         };
-        let mut walk = Walk::new(Arc::clone(file), size, start, 0);
+        let mut walk = Walk::new(Arc::clone(file), size, start, 0).up_to(most);
         let mut starts = Vec::new();
         while walk.offset() < end {
             let start = walk.offset();

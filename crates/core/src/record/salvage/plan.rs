@@ -1,6 +1,7 @@
 //! What to do from damage on: which bytes to skip, and where to read.
 
 use super::super::frame::HEADER;
+use super::super::records::Records;
 use super::flat;
 use super::frames::{AROUND, Frame, frame, is_like_header, is_whole, lands, reason};
 use super::islands::{self, Island, Islands, Tail, goes_on};
@@ -117,6 +118,17 @@ fn as_claimed(view: &mut View, damage: u64, known: &mut Known) -> Result<Option<
 }
 
 impl Known {
+    /// Remembers what sound records there were.
+    pub fn saw(&mut self, records: &Records, begin: u64, end: u64) {
+        let largest = records.iter().map(<[u8]>::len).max().unwrap_or_default();
+        self.sizes.largest = self.sizes.largest.max(largest as u64 + AROUND);
+        self.sizes.records += records.len() as u64;
+        if self.sound.1 != begin || begin == 0 {
+            self.sound.0 = begin;
+        }
+        self.sound.1 = end;
+    }
+
     /// Looks into the records that came last.
     fn look(&mut self, view: &View) -> Result<()> {
         let (start, end) = self.sound;

@@ -22,7 +22,8 @@ const MOST_TRIED: u64 = 4 << 20;
 /// All trials together may cost so many times the file.
 const TRIALS: u64 = 8;
 
-/// No more is written to disk than this, or so many times the compressed file: it may be a bomb.
+/// No more is written to disk than this, or so many times the compressed file, unless somebody says otherwise: it
+/// may be a bomb.
 const MOST_WRITTEN: (u64, u64) = (64 << 30, 64);
 
 /// What came out, and where something is missing in it.
@@ -35,16 +36,19 @@ pub struct Unpacked {
     pub joins: Vec<(u64, ErrorKind)>,
 }
 
-/// Inflates all of `packed`. What comes before `from` is known to be sound, and left out.
+/// Inflates all of `packed`, of which at most so many bytes may come. What comes before `from` is known to be sound,
+/// and left out.
 ///
 /// # Errors
-/// Of the operating system; [`ErrorKind::BadStream`] if too much comes out.
-pub fn unpack(packed: &mut View, codec: Compression, from: u64) -> Result<Unpacked> {
-    let most = packed.size().saturating_mul(MOST_WRITTEN.1);
-    unpack_at_most(packed, codec, from, most.max(MOST_WRITTEN.0))
-}
-
-fn unpack_at_most(packed: &mut View, codec: Compression, from: u64, most: u64) -> Result<Unpacked> {
+/// Of the operating system; [`ErrorKind::DecompressedLimit`] if too much comes out.
+pub fn unpack(
+    packed: &mut View,
+    codec: Compression,
+    from: u64,
+    most: Option<u64>,
+) -> Result<Unpacked> {
+    let by_default = packed.size().saturating_mul(MOST_WRITTEN.1);
+    let by_default = from.saturating_add(by_default.max(MOST_WRITTEN.0));
     let content = temporary_file()?;
     let mut unpacker = Unpacker {
         packed,
@@ -54,7 +58,7 @@ fn unpack_at_most(packed: &mut View, codec: Compression, from: u64, most: u64) -
         joins: Vec::new(),
         tried: 0,
         sound: from,
-        most,
+        most: most.unwrap_or(by_default),
     };
     unpacker.run()?;
     unpacker.out.writer.flush()?;
@@ -74,7 +78,7 @@ struct Unpacker<'a> {
     tried: u64,
     /// Up to here the content is known to be sound.
     sound: u64,
-    /// How much may be written.
+    /// How much may come out.
     most: u64,
 }
 
@@ -123,9 +127,8 @@ impl Unpacker<'_> {
         loop {
             let (bytes, more) = stream.bite(self.packed, self.codec)?;
             self.out.write(bytes)?;
-            if self.out.size.saturating_sub(self.out.from) > self.most {
-                let words = format!("more than {} bytes come out of it", self.most);
-                return Err(ErrorKind::BadStream(self.codec.name(), words).into());
+            if self.out.size > self.most {
+                return Err(ErrorKind::DecompressedLimit(self.most).into());
             }
             stream.marks.push((stream.next, self.out.size));
             match more {
@@ -155,6 +158,7 @@ impl Unpacker<'_> {
     fn find(&mut self, from: u64, known: u64) -> Result<Option<Entry>> {
         let mut at = from;
         while let Some(entry) = next_entry(self.packed, at, self.codec)? {
+            self.packed.heed_signals()?;
             let is_known = matches!(entry, Entry::Middle(place) if place < known);
             if !is_known && self.is_believed(entry)? {
                 return Ok(Some(entry));
@@ -244,6 +248,7 @@ impl Stream {
 
     /// Some of what comes out, and whether there is more.
     fn bite(&mut self, packed: &mut View, codec: Compression) -> Result<(&[u8], More)> {
+        packed.heed_signals()?; // a little goes in, and very much may come out
         let left = usize::try_from(packed.size().saturating_sub(self.next)).unwrap_or(usize::MAX);
         let bytes = packed.at(self.next)?;
         let some = bytes
@@ -377,12 +382,12 @@ mod tests {
         out.write(&file).unwrap();
         out.writer.flush().unwrap();
         let open = || View::new(out.writer.get_ref().try_clone().unwrap(), out.size, 0);
-        let unpacked = unpack_at_most(&mut open(), Compression::Gzip, 0, 2000).unwrap();
+        let unpacked = unpack(&mut open(), Compression::Gzip, 0, Some(2000)).unwrap();
         assert_eq!(unpacked.size, 2000);
-        let error = unpack_at_most(&mut open(), Compression::Gzip, 0, 1999).err();
+        let error = unpack(&mut open(), Compression::Gzip, 0, Some(1999)).err();
         assert!(matches!(
             error.unwrap().kind(),
-            ErrorKind::BadStream("GZIP", _)
+            ErrorKind::DecompressedLimit(1999)
         ));
     }
 }

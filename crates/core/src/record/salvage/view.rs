@@ -18,6 +18,10 @@ const KEPT: usize = 16;
 const DIRECT: u64 = 8 << 10;
 /// The most checksums that are remembered.
 const MARKS: u64 = 1 << 20;
+/// After so many looks it is asked for the time, and then for signals: to ask may take longer than to look.
+const LOOKS: u32 = 64;
+/// How much of a record is read before it is asked again.
+const PIECE: usize = 16 << 20;
 
 /// A file that can be looked at anywhere.
 pub struct View {
@@ -27,6 +31,7 @@ pub struct View {
     blocks: Vec<Block>,
     sums: Sums,
     pulse: Pulse,
+    looks: u32,
 }
 
 struct Block {
@@ -55,6 +60,7 @@ impl View {
                 marks: vec![0],
             },
             pulse: Pulse::start(),
+            looks: 0,
         }
     }
 
@@ -76,6 +82,10 @@ impl View {
     /// # Errors
     /// Of the operating system.
     pub fn at(&mut self, offset: u64) -> Result<&[u8]> {
+        self.looks = self.looks.wrapping_add(1);
+        if self.looks.is_multiple_of(LOOKS) {
+            self.heed_signals()?;
+        }
         let number = offset / BLOCK;
         self.bring(number)?;
         let start = usize::try_from(offset % BLOCK).unwrap_or(usize::MAX);
@@ -83,6 +93,14 @@ impl View {
         Ok(block
             .and_then(|block| block.bytes.get(start..))
             .unwrap_or_default())
+    }
+
+    /// For work that goes on for long without a look at another place.
+    ///
+    /// # Errors
+    /// If a signal says to stop.
+    pub fn heed_signals(&mut self) -> Result<()> {
+        Ok(self.pulse.check()?)
     }
 
     /// Makes this block the first of those kept.
@@ -94,7 +112,7 @@ impl View {
             }
             return Ok(());
         }
-        self.pulse.check()?;
+        self.heed_signals()?;
         let spare = if self.blocks.len() < KEPT {
             None
         } else {
@@ -117,7 +135,12 @@ impl View {
     /// Of the operating system.
     pub fn read(&mut self, begin: u64, end: u64) -> Result<Vec<u8>> {
         let mut bytes = vec![0; usize::try_from(end.saturating_sub(begin)).unwrap_or_default()];
-        extent::fill(&self.file, &mut bytes, begin)?;
+        let mut at = begin;
+        for piece in bytes.chunks_mut(PIECE) {
+            self.heed_signals()?;
+            extent::fill(&self.file, piece, at)?;
+            at += piece.len() as u64;
+        }
         Ok(bytes)
     }
 
