@@ -186,6 +186,41 @@ def test_urls_are_refused(tmp_path: Path, url: str) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["a"]
 
 
+@pytest.mark.parametrize("of", ["salvage", "dataset"])
+def test_an_interruption_while_a_region_is_told(
+    tmp_path: Path, of: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A signal handler may raise while its reason is made: the region comes the next time."""
+    path = frames.save(tmp_path / "a", damaged(PLAIN, STARTS[1] - 1))
+    expected = [(0, STARTS[1])]
+    make = tfrecs.Error.__init__
+    interrupted = []
+
+    def once(*arguments: Any, **named: Any) -> None:
+        if not interrupted:
+            interrupted.append(1)
+            raise KeyboardInterrupt
+        make(*arguments, **named)
+
+    told: list[tuple[int, int]] = []
+    if of == "salvage":
+        pieces: Any = tfrecs.salvage(path)
+    else:
+        pieces = iter(
+            tfrecs.Dataset(
+                path, on_corrupt="skip", on_skip=lambda _, it: told.append((it.begin, it.end))
+            ).batch(100)
+        )
+    monkeypatch.setattr(tfrecs.Error, "__init__", once)
+    with pytest.raises(KeyboardInterrupt):
+        next(pieces)
+    rest = list(pieces)
+    if of == "salvage":
+        assert rest[1:] == RECORDS[1:]
+        told.append((rest[0].begin, rest[0].end))
+    assert told == expected
+
+
 def test_large_damaged_record(tmp_path: Path) -> None:
     rng = random.Random(1)
     records = [b"before", rng.randbytes(3_000_000), b"behind", rng.randbytes(700_000), b"end"]

@@ -6,12 +6,14 @@ of them when it returns.
 """
 
 import os
+import random
 import select
 import signal
 import subprocess
 import sys
 import textwrap
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -180,6 +182,36 @@ def test_a_long_call(tmp_path: Path, call: str) -> None:
     path = frames.save(tmp_path / "long.gz", block * 60)
     child = Child(textwrap.dedent(BOMBARD) + textwrap.dedent(LONG[call]), path)
     child.ends_with("ready\nheard\nwent on\n")
+
+
+def torn() -> bytes:
+    """Large records that hold a record each, every other one without some bytes of its middle."""
+    rng = random.Random(1)
+    whole = [frames.frame(frames.frame(rng.randbytes(200_000))) for _ in range(120)]
+    return b"".join(
+        each[:100_000] + each[100_050 * (number % 2) or 100_000 :]
+        for number, each in enumerate(whole)
+    )
+
+
+def entered() -> bytes:
+    """A damaged gzip stream, and behind it very many places where one may begin."""
+    rng = random.Random(1)
+    stream = frames.compressed("GZIP", frames.plain([b"one"] * 1000))[:-9]
+    return stream + bytes(8) + b"".join(b"\0\0\xff\xff" + rng.randbytes(2) for _ in range(200_000))
+
+
+@pytest.mark.parametrize("made", [torn, entered])
+def test_a_long_look_for_the_way_on_behind_damage(
+    tmp_path: Path, made: Callable[[], bytes]
+) -> None:
+    path = frames.save(tmp_path / "damaged", made())
+    script = """
+        bombarded(list, tfrecs.salvage(path).batches(10**9))
+    """
+    Child(textwrap.dedent(BOMBARD) + textwrap.dedent(script), path).ends_with(
+        "ready\nheard\nwent on\n"
+    )
 
 
 @pytest.mark.parametrize("call", ["verify", "count"])

@@ -262,7 +262,7 @@ class Scan:
     def __next__(self) -> Any: ...
     def close(self) -> None:
         """Stops the threads."""
-    def take_skipped(self) -> list[tuple[PathLike[str], int, int, Error]]:
+    def take_skipped(self) -> list[tuple[str, int, int, Error]]:
         """What has been skipped since the last call: path, begin, end and reason of each region."""
 
 @final

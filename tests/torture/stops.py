@@ -21,7 +21,10 @@ LONGEST = 0.2
 PRELUDE = """
 import sys, time, tfrecs
 path, fifo = sys.argv[1:]
-plain, gzip, sound = path + ".plain", path + ".gz", path + ".sound"
+plain, gzip, sound, torn = path + ".plain", path + ".gz", path + ".sound", path + ".torn"
+def salvage(path):
+    for _ in tfrecs.salvage(path).batches():
+        pass
 def ready():
     print("ready", flush=True)
 def forever(work):
@@ -43,6 +46,9 @@ WAYS = {
     "open": "forever(lambda: tfrecs.open([gzip, plain], index='memory'))",
     "index": "forever(lambda: tfrecs.build_index([gzip, plain]))",
     "by number": "records = tfrecs.open(plain); forever(lambda: records.sample(1000))",
+    "salvage": "forever(lambda: salvage(torn))",
+    "salvage, gzip": "forever(lambda: salvage(gzip + '.torn'))",
+    "skipping": "forever(lambda: list(tfrecs.Dataset(torn, on_corrupt='skip').batch(1000)))",
     "in gzip": "records = tfrecs.open(sound); forever(lambda: records.sample(100))",
 }
 EPILOGUE = """
@@ -64,6 +70,15 @@ def make(here: Path) -> None:
     # One stream, much longer than it looks.
     block = frames.compressed("GZIP", frames.frame(bytes(1000)) * 20_000, level=1)
     frames.save(here / "file.gz", block * 20)
+    frames.save(here / "file.gz.torn", block * 4 + block[:-20])
+    # Records that hold records, 2,000 of them damaged, and some bytes missing.
+    with tfrecs.RecordWriter(here / "file.torn", sync=False) as out:
+        out.write_batch([frames.plain(records[:20])] * 30_000)
+    data = bytearray((here / "file.torn").read_bytes())
+    for place in range(1000, len(data), len(data) // 2000):
+        data[place] ^= 1
+    del data[5000:5100]
+    frames.save(here / "file.torn", bytes(data))
 
 
 def one_case(here: Path, rng: random.Random, longest: float) -> str | None:
@@ -83,7 +98,7 @@ def one_case(here: Path, rng: random.Random, longest: float) -> str | None:
 
 def left_behind(here: Path) -> str | None:
     """A file that nobody asked for; an index that does not fit."""
-    allowed = {"fifo", "file.plain", "file.gz", "file.sound"}
+    allowed = {"fifo", "file.plain", "file.gz", "file.sound", "file.torn", "file.gz.torn"}
     indices = {f".{name}.tfrindex" for name in allowed}
     there = {path.name for path in here.iterdir()}
     if there - allowed - indices:

@@ -1,6 +1,7 @@
 //! The only place that makes Python exceptions.
 
 use std::cell::Cell;
+use std::path::Path;
 
 use pyo3::exceptions::{PyIndexError, PyMemoryError, PyTypeError};
 use pyo3::prelude::*;
@@ -10,10 +11,12 @@ use tfrecs_core::{Category, Error, ErrorKind};
 
 /// The exception for an error of the core.
 pub fn raise(py: Python<'_>, error: &Error) -> PyErr {
-    build(py, error).unwrap_or_else(|failure| failure)
+    exception_of(py, error).unwrap_or_else(|failure| failure)
 }
 
-fn build(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
+/// The same for whoever hands it out as a value: while it is made, Python runs, and a signal handler may raise
+/// something else.
+pub fn exception_of(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
     if error.is_interrupt()
         && let Some(signal) = SIGNAL.take()
     {
@@ -21,7 +24,7 @@ fn build(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
     }
     let class = class_of(py, error)?;
     let details = PyDict::new(py);
-    details.set_item("path", error.path())?;
+    details.set_item("path", error.path().map(Path::as_os_str))?;
     details.set_item("record", error.record())?;
     details.set_item("offset", error.offset())?;
     details.set_item("feature", error.feature())?;

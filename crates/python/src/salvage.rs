@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use tfrecs_core::record::salvage::{Piece, Salvage, SalvageMode, SalvageOptions, SkippedRegion};
 use tfrecs_core::{Error, Result};
 
-use crate::error::{Raise, raise};
+use crate::error::{Raise, exception_of};
 use crate::reader::{GivenLimits, compression_of, limits_of};
 use crate::records::PyRecords;
 use crate::shared::Shared;
@@ -33,8 +33,8 @@ fn opened(salvage: &mut Option<Salvage>) -> Result<&mut Salvage> {
 }
 
 /// Begin, end, and the exception that says what is wrong.
-pub fn region_of(py: Python<'_>, region: &SkippedRegion) -> (u64, u64, PyErr) {
-    (region.begin, region.end, raise(py, &region.reason))
+pub fn region_of(py: Python<'_>, region: &SkippedRegion) -> PyResult<(u64, u64, PyErr)> {
+    Ok((region.begin, region.end, exception_of(py, &region.reason)?))
 }
 
 #[pymethods]
@@ -83,9 +83,7 @@ impl PySalvage {
         Ok(match piece.or_raise(py)? {
             None => None,
             Some(Piece::Records(records)) => Some(Bound::new(py, PyRecords(records))?.into_any()),
-            Some(Piece::Skipped(region)) => {
-                Some(region_of(py, &region).into_pyobject(py)?.into_any())
-            }
+            Some(Piece::Skipped(region)) => Some(self.hand_out(py, region)?),
         })
     }
 
@@ -93,5 +91,20 @@ impl PySalvage {
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         *self.0.enter_attached(py).or_raise(py)? = None;
         Ok(())
+    }
+}
+
+impl PySalvage {
+    /// A region, which is not lost if a signal comes first.
+    fn hand_out<'py>(&self, py: Python<'py>, region: SkippedRegion) -> PyResult<Bound<'py, PyAny>> {
+        match region_of(py, &region) {
+            Ok(tuple) => Ok(tuple.into_pyobject(py)?.into_any()),
+            Err(signal) => {
+                if let Some(salvage) = self.0.enter_attached(py).or_raise(py)?.as_mut() {
+                    salvage.take_back(Piece::Skipped(region));
+                }
+                Err(signal)
+            }
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! Batches of files, on several threads.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::PoisonError;
 
@@ -115,16 +116,24 @@ impl PyScan {
     }
 
     /// What has been skipped since the last call: path, begin, end and reason of each region.
-    fn take_skipped(&self, py: Python<'_>) -> Vec<(PathBuf, u64, u64, PyErr)> {
+    fn take_skipped(&self, py: Python<'_>) -> PyResult<Vec<(OsString, u64, u64, PyErr)>> {
         let Some(skipped) = &self.skipped else {
-            return Vec::new();
+            return Ok(Vec::new());
         };
-        let regions = std::mem::take(&mut *skipped.lock().unwrap_or_else(PoisonError::into_inner));
-        let as_tuple = |(path, region): (PathBuf, SkippedRegion)| {
-            let (begin, end, reason) = region_of(py, &region);
-            (path, begin, end, reason)
+        let lock = || skipped.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut regions = std::mem::take(&mut *lock());
+        let as_tuple = |(path, region): &(PathBuf, SkippedRegion)| {
+            let (begin, end, reason) = region_of(py, region)?;
+            Ok((path.as_os_str().to_owned(), begin, end, reason))
         };
-        regions.into_iter().map(as_tuple).collect()
+        let told: PyResult<Vec<_>> = regions.iter().map(as_tuple).collect();
+        if told.is_err() {
+            // A signal: they are told the next time.
+            let mut later = lock();
+            regions.append(&mut later);
+            *later = regions;
+        }
+        told
     }
 }
 

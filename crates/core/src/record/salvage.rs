@@ -200,6 +200,11 @@ impl Salvage {
         }
     }
 
+    /// Takes back what [`Self::next_piece`] has given last, to give it again.
+    pub fn take_back(&mut self, piece: Piece) {
+        self.ready.push_front(piece);
+    }
+
     fn read(&mut self, n: usize) -> Result<()> {
         let begin = self.reader.offset();
         let mut batch = self.reader.begin_batch(n);
