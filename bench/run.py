@@ -7,6 +7,7 @@ one place is told at the end, and does not stop the rest; the exit status is 1 t
 import sys
 from collections.abc import Callable
 
+import forged
 import growth
 import import_time
 import media
@@ -23,6 +24,7 @@ PARTS: dict[str, Callable[[Options], Part]] = {
     "memory": memory.part,
     "growth": growth.part,
     "media": media.part,
+    "forged": forged.part,
     "import": import_time.part,
 }
 FORMS = {"text": report.text, "markdown": report.markdown, "json": report.as_json}

@@ -26,6 +26,8 @@
 //! (`crc/prefix.rs`), so that a hundred thousand forged headers cost little.
 
 mod flat;
+#[cfg(test)]
+mod forged;
 mod frames;
 mod islands;
 mod judge;

@@ -14,14 +14,35 @@ const BLOCK: u64 = 256 << 10;
 const OVERLAP: usize = 16;
 /// How many blocks are kept.
 const KEPT: usize = 16;
-/// The checksum of fewer bytes is made of them all.
-const DIRECT: u64 = 8 << 10;
+/// The checksum of fewer bytes is made of them all: of more it would cost too much where thousands of headers are forged.
+const DIRECT: u64 = 1 << 10;
 /// The most checksums that are remembered.
 const MARKS: u64 = 1 << 20;
 /// After so many looks it is asked for the time, and then for signals: to ask may take longer than to look.
 const LOOKS: u32 = 64;
 /// How much of a record is read before it is asked again.
 const PIECE: usize = 16 << 20;
+
+/// How many bytes have been read, looked through and summed: tests say how much is too much.
+#[cfg(test)]
+pub mod work {
+    use std::cell::Cell;
+
+    thread_local!(static DONE: Cell<u64> = const { Cell::new(0) });
+
+    pub fn done() -> u64 {
+        DONE.get()
+    }
+
+    pub fn add(bytes: u64) {
+        DONE.set(done() + bytes);
+    }
+}
+
+#[cfg(not(test))]
+mod work {
+    pub fn add(_: u64) {}
+}
 
 /// A file that can be looked at anywhere.
 pub struct View {
@@ -123,6 +144,7 @@ impl View {
         let room = (BLOCK + OVERLAP as u64).min(self.size.saturating_sub(start));
         bytes.resize(usize::try_from(room).unwrap_or_default(), 0);
         let count = extent::fill(&self.file, &mut bytes, start)?;
+        work::add(count as u64);
         // A file that has become shorter meanwhile reads as zeros there.
         bytes.get_mut(count..).unwrap_or_default().fill(0);
         self.blocks.insert(0, Block { number, bytes });
@@ -140,6 +162,7 @@ impl View {
             self.heed_signals()?;
             extent::fill(&self.file, piece, at)?;
             at += piece.len() as u64;
+            work::add(piece.len() as u64);
         }
         Ok(bytes)
     }
@@ -151,6 +174,7 @@ impl View {
     pub fn header(&mut self, offset: u64) -> Result<Option<u64>> {
         let bytes = self.at(offset)?;
         let header = bytes.first_chunk::<HEADER>();
+        work::add(HEADER as u64);
         Ok(header.and_then(|header| frame::parse_header(header).ok()))
     }
 
@@ -163,8 +187,10 @@ impl View {
             let most =
                 usize::try_from((BLOCK - offset % BLOCK).min(left + 1)).unwrap_or(usize::MAX);
             if let Some(found) = first_header(self.at(offset)?, most, left) {
+                work::add(found as u64);
                 return Ok(Some(offset + found as u64));
             }
+            work::add(most as u64);
             offset += most as u64;
         }
         Ok(None)
@@ -183,6 +209,7 @@ impl View {
             && let Some((piece, behind)) = self.at(begin)?.split_at_checked(length)
             && let Some(footer) = behind.first_chunk::<FOOTER>()
         {
+            work::add(end - begin);
             return Ok(crc::masked(piece) == u32::from_le_bytes(*footer));
         }
         let before = self.register(begin)?;
@@ -201,6 +228,7 @@ impl View {
         }
         // What is far away is read by itself: thousands of headers may each claim another end.
         let last = self.read(from, end + FOOTER as u64)?;
+        work::add(end - from);
         let (piece, footer) = last.split_last_chunk().unwrap_or((&[], &[0; FOOTER]));
         Ok((prefix::extend(mark, piece), *footer))
     }
@@ -238,6 +266,7 @@ impl View {
             let bytes = self.at(from)?;
             let piece = bytes.get(..usize::try_from(room).unwrap_or(usize::MAX));
             register = prefix::extend(register, piece.unwrap_or_default());
+            work::add(room);
             from += room;
         }
         Ok(register)
