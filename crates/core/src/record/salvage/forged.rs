@@ -31,7 +31,9 @@ fn numbers() -> impl FnMut(u64) -> u64 {
 /// Headers that claim these lengths, and noise between them.
 fn forged(gap: usize, mut length: impl FnMut(&mut dyn FnMut(u64) -> u64) -> u64) -> Vec<u8> {
     let mut number = numbers();
-    let noise: Vec<u8> = (0..gap).map(|_| 1 + number(255) as u8).collect();
+    let noise: Vec<u8> = (0..gap)
+        .map(|_| 1 + u8::try_from(number(255)).unwrap())
+        .collect();
     let each = |_| [&frame::header(length(&mut number))[..], &noise].concat();
     (0..HEADERS).flat_map(each).collect()
 }

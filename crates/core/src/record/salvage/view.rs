@@ -23,27 +23,6 @@ const LOOKS: u32 = 64;
 /// How much of a record is read before it is asked again.
 const PIECE: usize = 16 << 20;
 
-/// How many bytes have been read, looked through and summed: tests say how much is too much.
-#[cfg(test)]
-pub mod work {
-    use std::cell::Cell;
-
-    thread_local!(static DONE: Cell<u64> = const { Cell::new(0) });
-
-    pub fn done() -> u64 {
-        DONE.get()
-    }
-
-    pub fn add(bytes: u64) {
-        DONE.set(done() + bytes);
-    }
-}
-
-#[cfg(not(test))]
-mod work {
-    pub fn add(_: u64) {}
-}
-
 /// A file that can be looked at anywhere.
 pub struct View {
     file: File,
@@ -298,4 +277,25 @@ fn first_header(bytes: &[u8], places: usize, left: u64) -> Option<usize> {
 /// Whether one of the eight bytes is zero.
 fn has_zero(word: u64) -> bool {
     word.wrapping_sub(0x0101_0101_0101_0101) & !word & 0x8080_8080_8080_8080 != 0
+}
+
+#[cfg(not(test))]
+mod work {
+    pub fn add(_: u64) {}
+}
+
+/// How many bytes have been read, looked through and summed: tests say how much is too much.
+#[cfg(test)]
+pub mod work {
+    use std::cell::Cell;
+
+    thread_local!(static DONE: Cell<u64> = const { Cell::new(0) });
+
+    pub fn done() -> u64 {
+        DONE.get()
+    }
+
+    pub fn add(bytes: u64) {
+        DONE.set(done() + bytes);
+    }
 }
