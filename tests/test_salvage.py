@@ -194,7 +194,7 @@ def test_an_interruption_while_a_region_is_told(
     path = frames.save(tmp_path / "a", damaged(PLAIN, STARTS[1] - 1))
     expected = [(0, STARTS[1])]
     make = tfrecs.Error.__init__
-    interrupted = []
+    interrupted: list[int] = []
 
     def once(*arguments: Any, **named: Any) -> None:
         if not interrupted:
