@@ -19,8 +19,12 @@ const PIECE: usize = 256 << 10;
 /// The most that is reserved ahead for a batch before its bytes are there.
 const MAX_AHEAD: usize = 32 << 20;
 
-/// A buffer that holds so many bytes of a record that is not whole yet grows where it lies.
+/// A buffer that holds so many bytes grows where it lies, unless there is an old one to go on with; one that
+/// holds so many of a record that is not whole yet does so anyway.
 const IN_PLACE: usize = 4 << 20;
+
+/// The most that is copied in one go: signals wait as long as that takes.
+const MOST_COPIED: usize = 64 << 20;
 
 /// How many buffers of earlier batches are kept an eye on: those that wait, and those with the consumer.
 const MAX_LENT: usize = 6;
@@ -175,42 +179,62 @@ impl Buffer {
         }
         let first = self.start - self.held;
         let have = self.end - first;
-        if first >= CHUNK / 2 && have <= self.bytes.len() / 2 {
+        if first >= CHUNK / 2 && have <= (self.bytes.len() / 2).min(MOST_COPIED) {
             self.bytes.copy_within(first..self.end, 0);
-        } else {
+            self.moved_to_front();
+        } else if !self.clear_more() {
             let announced = if known { missing } else { 0 };
-            let size = have.saturating_add(self.growth(have, announced));
-            // What is missing of one record is read once, so that no other buffer will do better.
-            let in_place = have >= IN_PLACE && missing > PIECE;
-            if in_place {
-                self.lengthen(size)
-            } else {
-                self.exchange(size)
-            }
-            .ok_or(size)?;
+            let growth = self.growth(have, announced);
+            self.grow(growth, missing)
+                .ok_or(have.saturating_add(growth))?;
         }
-        self.start = self.held;
-        self.end = have;
         Ok(())
     }
 
-    /// Makes the buffer `size` bytes long where it lies, so that it is not there twice, and moves the bytes
-    /// that are still needed to its front.
-    fn lengthen(&mut self, size: usize) -> Option<()> {
-        let more = size.saturating_sub(self.bytes.len());
-        // The system moves large blocks without copying them.
+    /// Makes room for `growth` more bytes, where it lies or in another buffer.
+    fn grow(&mut self, growth: usize, missing: usize) -> Option<()> {
+        let first = self.start - self.held;
+        let have = self.end - first;
+        let size = have.saturating_add(growth);
+        if have < IN_PLACE {
+            let other = self.lent.take(size)?;
+            self.go_on_in(other);
+            return Some(());
+        }
+        // What is missing of one record is read once, so that no other buffer will do better.
+        let may_copy = have <= MOST_COPIED && missing <= PIECE;
+        if let Some(other) = may_copy.then(|| self.lent.take_back(size)).flatten() {
+            self.go_on_in(other);
+            return Some(());
+        }
+        let more = self.end.saturating_add(growth) - self.bytes.len();
+        // The system moves large blocks without copying them, on Linux at least; see memory.rs.
         self.bytes.try_reserve_exact(more).ok()?;
-        self.bytes.copy_within(self.start - self.held..self.end, 0);
-        self.bytes.resize(size.max(self.bytes.len()), 0);
+        self.clear_more();
         Some(())
     }
 
-    /// Goes on with another buffer of `size` bytes, which begins with those that are still needed.
-    fn exchange(&mut self, size: usize) -> Option<()> {
-        let mut other = self.lent.take(size)?;
+    /// Takes some of the memory that is reserved, if there is any, and says whether. It is cleared just before it is
+    /// filled, while it is in the processor's cache, and before it takes longer than signals may wait.
+    fn clear_more(&mut self) -> bool {
+        let length = self.bytes.len();
+        let more = (self.bytes.capacity() - length).min(CHUNK);
+        self.bytes.resize(length + more, 0);
+        more > 0
+    }
+
+    /// Goes on with another buffer, which begins with the bytes that are still needed.
+    fn go_on_in(&mut self, mut other: Vec<u8>) {
         self.copy_kept(&mut other);
         self.bytes = other;
-        Some(())
+        self.moved_to_front();
+    }
+
+    /// What is still needed stands at the front now.
+    fn moved_to_front(&mut self) {
+        let first = self.start - self.held;
+        self.start -= first;
+        self.end -= first;
     }
 
     /// By how much a buffer that holds `have` bytes grows: with the bytes that have arrived, not

@@ -5,6 +5,9 @@ use crate::error::Result;
 use crate::record::frame::{FOOTER, HEADER};
 use crate::record::records::{Origin, Records, Span};
 
+/// What was given back may be a gigabyte, which is gone through again in so many bytes at a time.
+const AT_ONCE: usize = 4 << 20;
+
 /// A batch that is being read.
 pub struct BatchInProgress {
     n: usize,
@@ -50,7 +53,7 @@ impl RecordReader {
         }
     }
 
-    /// Carries `batch` on by at most one read; false when it is complete. A binding calls this in
+    /// Carries `batch` on by at most one read, or some megabytes; false when it is complete. A binding calls this in
     /// a loop so that it can look after signals in between.
     ///
     /// # Errors
@@ -64,7 +67,8 @@ impl RecordReader {
     }
 
     fn take_into(&mut self, batch: &mut BatchInProgress) -> Result<bool> {
-        while batch.spans.len() < batch.n && self.buffer.held() < batch.bytes {
+        let enough = batch.bytes.min(self.buffer.held().saturating_add(AT_ONCE));
+        while batch.spans.len() < batch.n && self.buffer.held() < enough {
             match self.step()? {
                 Step::Record(data) => {
                     let total = HEADER + data.len() + FOOTER;
@@ -87,7 +91,7 @@ impl RecordReader {
                 }
             }
         }
-        Ok(false)
+        Ok(batch.spans.len() < batch.n && self.buffer.held() < batch.bytes)
     }
 
     /// The records of `batch`, which take the buffer with them; the bytes behind them stay.

@@ -61,3 +61,47 @@ proptest! {
         }
     }
 }
+
+/// So long that it is not copied when its buffer grows.
+const HUGE: usize = 100 << 20;
+
+#[test]
+fn a_huge_batch_can_be_given_back_and_read_again() {
+    // The first one leaves room in front of the batch; one is larger than all others together.
+    let sizes = [700_000, 5, 3 << 20, 20 << 20, HUGE, 0, 9];
+    let records: Vec<Vec<u8>> = (1_u8..)
+        .zip(sizes)
+        .map(|(byte, size)| vec![byte; size])
+        .collect();
+    let input = Box::new(Cursor::new(file_of(&records)));
+    let mut reader = RecordReader::new(input, ReadOptions::default()).unwrap();
+    assert_eq!(reader.next_record().unwrap().unwrap(), records[0]);
+    for reads in [1, 20, 60, 1000] {
+        let mut batch = reader.begin_batch(usize::MAX);
+        let mut more = || reader.extend_batch(&mut batch).unwrap();
+        let done = (0..reads).take_while(|_| more()).count();
+        assert_eq!(done == reads, reads < 1000);
+        reader.cancel_batch(&batch);
+        assert_eq!(reader.record(), 1);
+    }
+    let all = reader.read_batch(5).unwrap();
+    assert!(all.iter().eq(&records[1..6]));
+    assert!(reader.read_batch(5).unwrap().iter().eq(&records[6..]));
+}
+
+#[test]
+fn what_is_given_back_is_gone_through_in_pieces() {
+    let records = vec![vec![7; 1 << 20]; 20];
+    let input = Box::new(Cursor::new(file_of(&records)));
+    let mut reader = RecordReader::new(input, ReadOptions::default()).unwrap();
+    let mut batch = reader.begin_batch(usize::MAX);
+    while reader.extend_batch(&mut batch).unwrap() {}
+    reader.cancel_batch(&batch);
+    let mut batch = reader.begin_batch(usize::MAX);
+    let mut steps = 1;
+    while reader.extend_batch(&mut batch).unwrap() {
+        steps += 1;
+    }
+    assert!(steps >= 5, "{steps}");
+    assert!(reader.finish_batch(batch).iter().eq(&records));
+}
