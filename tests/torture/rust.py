@@ -10,11 +10,19 @@ REPO = Path(__file__).parents[2]
 
 def run_tests(*names: str, **environment: str) -> tuple[int, list[str]]:
     """Run tests of crates/core/tests; add up what they print as `123 cases`, or files."""
+    chosen = [option for name in names for option in ("--test", name)]
+    return _added_up([*chosen, "--", "--nocapture"], environment)
+
+
+def run_tests_within(module: str) -> tuple[int, list[str]]:
+    """As run_tests(): the tests of a module of crates/core/src, or those whose path begins so."""
+    return _added_up(["--lib", "--", "--nocapture", module], {})
+
+
+def _added_up(options: list[str], environment: dict[str, str]) -> tuple[int, list[str]]:
     command = ["cargo", "test", "--quiet", "--locked", "--release", "--package", "tfrecs-core"]
-    for name in names:
-        command += ["--test", name]
     done = subprocess.run(
-        [*command, "--", "--nocapture"],
+        [*command, *options],
         capture_output=True,
         text=True,
         check=False,

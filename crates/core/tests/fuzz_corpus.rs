@@ -35,6 +35,7 @@ fn replay(target: &str, compare: fn(&[u8])) {
         inputs += 1;
     }
     assert!(inputs > 20, "{} has {inputs} inputs", path.display());
+    println!("torture: {inputs} cases");
 }
 
 #[test]

@@ -65,6 +65,23 @@ impl Lent {
         self.take_back(size).or_else(or_new)
     }
 
+    /// As [`Self::take`], but a new one that may become huge has no more than `used` bytes yet, and memory
+    /// reserved for the others.
+    fn take_to_grow(&mut self, size: usize, used: usize) -> Option<Vec<u8>> {
+        if size < MAX_AHEAD {
+            return self.take(size);
+        }
+        if let Some(buffer) = self.take_back(size) {
+            return Some(buffer);
+        }
+        let mut buffer = Vec::new();
+        // A whole block of the allocator, which the system moves without copying it; see memory.rs.
+        let block = size.checked_next_power_of_two()?;
+        buffer.try_reserve_exact(block).ok()?;
+        buffer.resize(used.min(size), 0);
+        Some(buffer)
+    }
+
     /// At least `size` bytes that were lent and are nobody else's any more.
     pub fn take_back(&mut self, size: usize) -> Option<Vec<u8>> {
         let fits = |buffer: &Arc<Vec<u8>>| {
@@ -159,7 +176,7 @@ impl Buffer {
         };
         // Too little to give all of the buffer away for, or less than would stay.
         let is_small = held < self.bytes.len() / 4 || held < unread;
-        let rest = (!is_small).then(|| self.lent.take(unread + ahead));
+        let rest = (!is_small).then(|| self.lent.take_to_grow(unread + ahead, unread + CHUNK));
         let Some(mut rest) = rest.flatten() else {
             let batch = self.bytes.get(first..self.start).unwrap_or_default();
             return (Arc::new(batch.to_vec()), 0);
@@ -197,7 +214,7 @@ impl Buffer {
         let have = self.end - first;
         let size = have.saturating_add(growth);
         if have < IN_PLACE {
-            let other = self.lent.take(size)?;
+            let other = self.lent.take_to_grow(size, have + CHUNK)?;
             self.go_on_in(other);
             return Some(());
         }

@@ -175,12 +175,15 @@ fn fails_well(kind: &Kind, n: usize, fault: Fault) -> bool {
 }
 
 fn for_all(kinds: impl IntoIterator<Item = Kind>, fault: Fault) {
+    let mut cases = 0;
     for kind in kinds {
         let failed = (0..1000)
             .take_while(|&n| fails_well(&kind, n, fault))
             .count();
         assert!((3..1000).contains(&failed), "{kind:?} has {failed} calls");
+        cases += failed;
     }
+    println!("torture: {cases} cases");
 }
 
 #[test]

@@ -287,10 +287,13 @@ fn survives(kind: &Kind) -> usize {
 
 #[test]
 fn no_power_cut_loses_what_was_promised() {
+    let mut cases = 0;
     for kind in kinds() {
         let states = survives(&kind);
         assert!(states > 30, "{kind:?} has only {states} states");
+        cases += states;
     }
+    println!("torture: {cases} cases");
 }
 
 #[test]
@@ -338,7 +341,7 @@ fn a_cut_gzip_file_is_mended_without_a_moment_of_loss() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("file");
     let mut whole = kind.file_of(&path, &old());
-    let first = whole.len();
+    let (first, mut cases) = (whole.len(), 0);
     whole.extend(kind.file_of(&path, &new()));
     for cut in first + 1..whole.len() {
         std::fs::write(&path, &whole[..cut]).unwrap();
@@ -356,7 +359,9 @@ fn a_cut_gzip_file_is_mended_without_a_moment_of_loss() {
             model.take(event);
             for state in model.states() {
                 assert_eq!(readable(&state["file"]).0, records, "cut at {cut}");
+                cases += 1;
             }
         }
     }
+    println!("torture: {cases} cases");
 }
