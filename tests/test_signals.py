@@ -19,6 +19,7 @@ from pathlib import Path
 import pytest
 
 import frames
+from torture.heard import BOMBARD
 
 # Seconds after which whoever still waits has not heard the signal.
 HANG = 60.0
@@ -139,38 +140,23 @@ def test_what_was_read_before_is_not_lost(tmp_path: Path) -> None:
     child.ends_with("3 5 5\nwent on\n")
 
 
-# Every 20 ms a signal; the fourth that a call hears ends it.
-BOMBARD = """
-    import signal
-    heard = []
-    def listen(*_):
-        heard.append(1)
-        if len(heard) == 4:
-            signal.setitimer(signal.ITIMER_REAL, 0)
-            raise KeyboardInterrupt
-    signal.signal(signal.SIGALRM, listen)
-    def bombarded(call, *arguments):
-        signal.setitimer(signal.ITIMER_REAL, 0.02, 0.02)
-        interrupted(call, *arguments)
-        signal.setitimer(signal.ITIMER_REAL, 0)
-"""
 LONG: dict[str, str] = {
-    "verify": "bombarded(tfrecs.verify, path)",
-    "count": "bombarded(tfrecs.count, path)",
-    "batch": "bombarded(tfrecs.RecordReader(path).read_batch, 10**9)",
-    "open": "bombarded(tfrecs.open, path)",
+    "verify": "interrupted(bombarded, tfrecs.verify, path)",
+    "count": "interrupted(bombarded, tfrecs.count, path)",
+    "batch": "interrupted(bombarded, tfrecs.RecordReader(path).read_batch, 10**9)",
+    "open": "interrupted(bombarded, tfrecs.open, path)",
     "slice": """
         records = tfrecs.open(path, index="memory")
-        bombarded(records.__getitem__, slice(None))
+        interrupted(bombarded, records.__getitem__, slice(None))
     """,
     "decode_batch": """
         records = tfrecs.Records([tfrecs.encode_example({"a": list(range(1000))})] * 300_000)
-        bombarded(tfrecs.decode_batch, records)
+        interrupted(bombarded, tfrecs.decode_batch, records)
     """,
     "encode_batch": """
         record = tfrecs.encode_example({"a": list(range(1000))})
         batch = tfrecs.decode_batch(tfrecs.Records([record] * 200_000))
-        bombarded(tfrecs.encode_batch, batch)
+        interrupted(bombarded, tfrecs.encode_batch, batch)
     """,
 }
 
@@ -180,7 +166,7 @@ def test_a_long_call(tmp_path: Path, call: str) -> None:
     """A gzip file that says little and holds much: seconds of work in one call."""
     block = frames.compressed("GZIP", frames.frame(bytes(1000)) * 50_000, level=1)
     path = frames.save(tmp_path / "long.gz", block * 60)
-    child = Child(textwrap.dedent(BOMBARD) + textwrap.dedent(LONG[call]), path)
+    child = Child(BOMBARD + textwrap.dedent(LONG[call]), path)
     child.ends_with("ready\nheard\nwent on\n")
 
 

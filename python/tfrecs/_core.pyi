@@ -198,6 +198,8 @@ class RecordSequence:
         memory_map: bool,
     ) -> None:
         """Is the records of `files` from now on, one behind the other."""
+    def _close(self) -> None:
+        """Is closed from now on, and lets go of the files."""
     def __len__(self) -> int: ...
     @overload
     def __getitem__(self, index: int, /) -> bytes: ...

@@ -7,7 +7,8 @@ import sys
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, pairwise
-from typing import Any, SupportsIndex, TypeAlias
+from types import TracebackType
+from typing import Any, Self, SupportsIndex, TypeAlias
 
 from tfrecs import _core
 from tfrecs.errors import Error, SpecError, StateError
@@ -38,7 +39,10 @@ class IndexedRecords(_core.RecordSequence):
     It is a map-style dataset to PyTorch (`torch.utils.data.DataLoader(tfrecs.open(paths))`) and a
     random-access source to Grain (`grain.MapDataset.source(tfrecs.open(paths))`). It can be
     pickled, forked and used from several threads at the same time; copies in other processes open
-    the files, and load the indices, for themselves.
+    the files, and load the indices, for themselves, wherever they run.
+
+    The files stay open until nobody holds it any more, or until `close()` or the end of a `with`
+    block.
 
     Example:
         >>> import tfrecs
@@ -63,6 +67,9 @@ class IndexedRecords(_core.RecordSequence):
         self._num_threads = num_threads
         self._limits = limits
         self._memory_map = memory_map
+        self._closed = False
+        self._paths = [os.fspath(one.file.path) for one in self._files]
+        self._places = [one.place for one in self._files]
         self._ends = list(accumulate(len(one.file) for one in self._files))
         _core.keep_open(_files_to_keep_open())
         self._over([one.file for one in self._files], verify, num_threads, limits, memory_map)
@@ -70,12 +77,53 @@ class IndexedRecords(_core.RecordSequence):
     @property
     def paths(self) -> list[str]:
         """The files, in order."""
-        return [os.fspath(one.file.path) for one in self._files]
+        return list(self._paths)
 
     @property
     def index_paths(self) -> list[str | None]:
         """Where the index of each file is kept; None for one that is only in memory."""
-        return [one.place for one in self._files]
+        return list(self._places)
+
+    @property
+    def closed(self) -> bool:
+        """Whether `close` was called."""
+        return self._closed
+
+    def close(self) -> None:
+        """Close the files, and forget their indices; whatever is asked for raises StateError then.
+
+        What was read stays, and what other threads are reading just now is read to its end. To
+        close it again is no error.
+
+        Example:
+            >>> import tfrecs
+            >>> with tfrecs.RecordWriter("letters.tfrecord") as out:
+            ...     out.write_batch([b"a", b"b"])
+            >>> with tfrecs.open("letters.tfrecord") as records:
+            ...     first = records[0]
+            >>> records.closed, first
+            (True, b'a')
+            >>> records[1]
+            Traceback (most recent call last):
+            tfrecs.StateError: IndexedRecords is closed; tfrecs.open() opens its files again.
+        """
+        self._closed = True
+        self._close()
+        self._files, self._ends = (), []
+
+    def __enter__(self) -> Self:
+        """Return self, if it is not closed."""
+        len(self)
+        return self
+
+    def __exit__(
+        self,
+        exception_type: type[BaseException] | None,
+        exception: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Close the files."""
+        self.close()
 
     def locate(self, index: SupportsIndex) -> tuple[str, int]:
         """Return the file that a record is in, and its number there.
@@ -97,7 +145,7 @@ class IndexedRecords(_core.RecordSequence):
             raise IndexError(f"index {index} is out of range for {len(self)} records")
         which = bisect_right(self._ends, place)
         before = self._ends[which - 1] if which else 0
-        return self.paths[which], place - before
+        return self._paths[which], place - before
 
     def sample(self, n: SupportsIndex, seed: SupportsIndex | None = None) -> Records:
         """Return `n` records, none twice, in random order: the same ones for the same seed.
@@ -130,6 +178,10 @@ class IndexedRecords(_core.RecordSequence):
 
     def __iter__(self) -> Iterator[bytes]:
         """Read all records in order, some at a time."""
+        len(self)  # one that is closed says so at once
+        return self._each()
+
+    def _each(self) -> Iterator[bytes]:
         for start, stop in pairwise(self._cuts()):
             try:
                 some = self[start:stop]
@@ -156,12 +208,15 @@ class IndexedRecords(_core.RecordSequence):
 
     def __repr__(self) -> str:
         """Show how much it is."""
+        name = repr(self._paths[0]) if len(self._paths) == 1 else f"{len(self._paths)} files"
+        if self._closed:
+            return f"IndexedRecords({name}, closed)"
         size = sum(one.file.size for one in self._files)
-        files = repr(self.paths[0]) if len(self._files) == 1 else f"{len(self._files)} files"
-        return f"IndexedRecords({len(self)} records in {files}, {size} bytes)"
+        return f"IndexedRecords({len(self)} records in {name}, {size} bytes)"
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle what opens the files again; an index that is kept nowhere goes with it."""
+        len(self)  # none that is closed
         files = [
             (os.fspath(one.file.absolute), _portable(one), len(one.file), one.file.size)
             for one in self._files

@@ -5,6 +5,24 @@ import signal
 import subprocess
 import time
 
+# For a script that is to hear signals within one call: every 20 ms comes one, and the fourth ends
+# the call. One that never asks for signals would hear the last of them when it returns.
+BOMBARD = """
+import signal
+heard = []
+def listen(*_):
+    heard.append(1)
+    if len(heard) == 4:
+        raise KeyboardInterrupt
+def bombarded(call, *arguments):
+    signal.signal(signal.SIGALRM, listen)
+    signal.setitimer(signal.ITIMER_REAL, 0.02, 0.02)
+    try:
+        call(*arguments)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+"""
+
 
 def interrupt(child: subprocess.Popen[str], rng: random.Random) -> tuple[float, str]:
     """Send it some time after "ready"; when that was, and what the process said of it."""

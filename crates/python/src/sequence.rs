@@ -1,10 +1,12 @@
 //! The records of several files as one sequence.
 
 use std::cell::RefCell;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::prelude::*;
+use pyo3::sync::MutexExt;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
+use tfrecs_core::Error;
 use tfrecs_core::record::{ReadOptions, Records, Sequence};
 
 use crate::bytes::bytes_of;
@@ -16,7 +18,14 @@ use crate::records::PyRecords;
 
 /// Records of files, any of them: a base for a class whose `[]` would cost too much.
 #[pyclass(frozen, subclass, name = "RecordSequence", module = "tfrecs._core")]
-pub struct PySequence(OnceLock<Sequence>);
+pub struct PySequence(Mutex<State>);
+
+/// Whoever reads keeps the files open until that is done, whoever else closes them meanwhile.
+enum State {
+    New,
+    Open(Arc<Sequence>),
+    Closed,
+}
 
 thread_local! {
     /// Where single records are read to, so that none needs memory of its own.
@@ -32,12 +41,13 @@ impl PySequence {
     #[new]
     #[pyo3(signature = (*_arguments, **_named))]
     fn new(_arguments: &Bound<'_, PyTuple>, _named: Option<&Bound<'_, PyDict>>) -> Self {
-        Self(OnceLock::new())
+        Self(Mutex::new(State::New))
     }
 
     /// Is the records of `files` from now on, one behind the other.
     fn _over(
         &self,
+        py: Python<'_>,
         files: Vec<PyRef<'_, PyIndexedFile>>,
         verify: bool,
         threads: usize,
@@ -50,17 +60,22 @@ impl PySequence {
             verify,
             limits: limits_of(limits),
         };
-        let sequence = Sequence::new(files, options, threads);
-        let _ = self.0.set(sequence.with_memory_map(memory_map));
+        let sequence = Sequence::new(files, options, threads).with_memory_map(memory_map);
+        self.change_to(py, State::Open(Arc::new(sequence)));
     }
 
-    fn __len__(&self) -> PyResult<usize> {
-        Ok(self.sequence()?.len())
+    /// Is closed from now on, and lets go of the files.
+    fn _close(&self, py: Python<'_>) {
+        self.change_to(py, State::Closed);
+    }
+
+    fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
+        Ok(self.sequence(py)?.len())
     }
 
     fn __getitem__<'py>(&self, index: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let py = index.py();
-        let places = match Places::of(index, self.__len__()?)? {
+        let places = match Places::of(index, self.__len__(py)?)? {
             Places::One(place) => return Ok(self.one(py, place)?.into_any()),
             Places::Range(range) => range.collect(),
             Places::Some(places) => places,
@@ -71,21 +86,36 @@ impl PySequence {
     /// The records of a batch, as PyTorch asks for them.
     fn __getitems__<'py>(&self, indices: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyBytes>>> {
         let py = indices.py();
-        let places = of_many(indices, self.__len__()?)?;
+        let places = of_many(indices, self.__len__(py)?)?;
         let records = self.many(py, &places)?;
         records.iter().map(|record| bytes_of(py, record)).collect()
     }
 }
 
 impl PySequence {
-    fn sequence(&self) -> PyResult<&Sequence> {
-        self.0
-            .get()
-            .ok_or_else(|| wrong_type("it was never opened"))
+    fn with<R>(&self, py: Python<'_>, look: impl FnOnce(&mut State) -> R) -> R {
+        let state = self.0.lock_py_attached(py);
+        look(&mut state.unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn change_to(&self, py: Python<'_>, state: State) {
+        let old = self.with(py, |place| std::mem::replace(place, state));
+        py.detach(|| drop(old)); // not while it is locked, because closing files can take long
+    }
+
+    fn sequence(&self, py: Python<'_>) -> PyResult<Arc<Sequence>> {
+        self.with(py, |state| match state {
+            State::Open(sequence) => Ok(Arc::clone(sequence)),
+            State::New => Err(wrong_type("it was never opened")),
+            State::Closed => {
+                let text = "IndexedRecords is closed; tfrecs.open() opens its files again.";
+                Err(Error::state(text)).or_raise(py)
+            }
+        })
     }
 
     fn one<'py>(&self, py: Python<'py>, place: usize) -> PyResult<Bound<'py, PyBytes>> {
-        let sequence = self.sequence()?;
+        let sequence = self.sequence(py)?;
         // Taken out, because a signal handler may come to the same place.
         let mut room = ROOM.take();
         let read = py.detach(|| sequence.get(place, &mut room));
@@ -97,7 +127,7 @@ impl PySequence {
     }
 
     fn many(&self, py: Python<'_>, places: &[usize]) -> PyResult<Records> {
-        let sequence = self.sequence()?;
+        let sequence = self.sequence(py)?;
         py.detach(|| sequence.read(places)).or_raise(py)
     }
 }

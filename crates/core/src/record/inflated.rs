@@ -237,6 +237,18 @@ pub(super) mod tests {
         }
     }
 
+    /// Every cut of `file`, and every flipped bit of it.
+    pub fn each_cut_and_flip(file: &[u8], check: impl Fn(&[u8])) {
+        for cut in 0..file.len() {
+            check(&file[..cut]);
+        }
+        for bit in 0..file.len() * 8 {
+            let mut bad = file.to_vec();
+            bad[bit / 8] ^= 1 << (bit % 8);
+            check(&bad);
+        }
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(512))]
 
@@ -264,13 +276,6 @@ pub(super) mod tests {
             let expected = content(file, None, 1000);
             assert_eq!(content(file, Some((1, usize::MAX)), 1000), expected);
         };
-        for cut in 0..file.len() {
-            check(&file[..cut]);
-        }
-        for bit in 0..file.len() * 8 {
-            let mut bad = file.clone();
-            bad[bit / 8] ^= 1 << (bit % 8);
-            check(&bad);
-        }
+        each_cut_and_flip(&file, check);
     }
 }

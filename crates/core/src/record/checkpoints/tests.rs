@@ -6,7 +6,7 @@ use proptest::sample::Index;
 
 use super::super::compression::{self, Compression};
 use super::super::deflate::{DeflateOptions, Deflater, Flush};
-use super::super::inflated::tests::damage;
+use super::super::inflated::tests::{damage, each_cut_and_flip};
 use super::super::libdeflate::Packer;
 use super::super::member;
 use super::*;
@@ -286,14 +286,7 @@ fn every_flipped_bit_and_every_cut_is_as_without_checkpoints() {
             let mut seeker = Seeker::new(codec).unwrap();
             let _ = seeker.fill(&file, &checkpoints, last.output, &mut [0; 2000]);
         };
-        for cut in 0..file.len() {
-            check(&file[..cut]);
-        }
-        for bit in 0..file.len() * 8 {
-            let mut bad = file.clone();
-            bad[bit / 8] ^= 1 << (bit % 8);
-            check(&bad);
-        }
+        each_cut_and_flip(&file, check);
     }
 }
 
