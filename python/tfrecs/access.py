@@ -105,7 +105,7 @@ class IndexedRecords(_core.RecordSequence):
             (True, b'a')
             >>> records[1]
             Traceback (most recent call last):
-            tfrecs.StateError: IndexedRecords is closed; tfrecs.open() opens its files again.
+            tfrecs.errors.StateError: IndexedRecords is closed; tfrecs.open() opens its files again.
         """
         self._closed = True
         self._close()
