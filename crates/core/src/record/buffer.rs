@@ -220,7 +220,9 @@ impl Buffer {
         }
         // What is missing of one record is read once, so that no other buffer will do better.
         let may_copy = have <= MOST_COPIED && missing <= PIECE;
-        if let Some(other) = may_copy.then(|| self.lent.take_back(size)).flatten() {
+        // One that is not quite long enough may grow in its turn, and need not be cleared up to there.
+        let worth = have.saturating_add(have / 2);
+        if let Some(other) = may_copy.then(|| self.lent.take_back(worth)).flatten() {
             self.go_on_in(other);
             return Some(());
         }
