@@ -149,6 +149,9 @@ LONG: dict[str, str] = {
         records = tfrecs.open(path, index="memory")
         interrupted(bombarded, records.__getitem__, slice(None))
     """,
+    "order": """
+        bombarded(tfrecs._core.order_at, [("records", 10**8), ("shuffle", 0)], 0, 10**8, 0)
+    """,
     "decode_batch": """
         records = tfrecs.Records([tfrecs.encode_example({"a": list(range(1000))})] * 300_000)
         interrupted(bombarded, tfrecs.decode_batch, records)
@@ -215,6 +218,18 @@ def test_many_calls(tmp_path: Path) -> None:
                 while reader.read_batch(10):
                     pass
         interrupted(read)
+    """
+    Child(script, path).interrupt()
+
+
+def test_a_batch_that_has_no_end(tmp_path: Path) -> None:
+    path = frames.save(tmp_path / "small", frames.plain([b"one"] * 100))
+    script = """
+        records = tfrecs.open(path, index="memory")
+        steps = [("records", 100), ("shuffle", 0), ("repeat", None)]
+        batches = tfrecs._core.Gather(records, steps, 0, 10**8, False, 0, 2)
+        interrupted(next, batches)
+        batches.close()
     """
     Child(script, path).interrupt()
 

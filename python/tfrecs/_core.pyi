@@ -12,41 +12,13 @@ from typing_extensions import disjoint_base
 
 from tfrecs.errors import Error, ParseError
 
-__all__ = [
-    "Buffer",
-    "Columns",
-    "EventDecoder",
-    "IndexedFile",
-    "Indexing",
-    "Iteration",
-    "Reader",
-    "RecordSequence",
-    "Records",
-    "Salvage",
-    "Scan",
-    "Writer",
-    "coordinates",
-    "count_records",
-    "decode_batch",
-    "decode_example",
-    "decode_png",
-    "decode_raw",
-    "decode_sequence_batch",
-    "decode_sequence_example",
-    "digest_file",
-    "encode_batch",
-    "encode_example",
-    "encode_sequence_batch",
-    "encode_sequence_example",
-    "find_temporaries",
-    "keep_open",
-    "parse_tensors",
-    "serialize_strings",
-    "side_by_side",
-    "sparse_indices",
-    "split_lists",
-    "tensor_header",
-]
+__all__ = ["Buffer", "Columns", "EventDecoder", "Gather", "IndexedFile", "Indexing", "Iteration"]
+__all__ += ["Reader", "RecordSequence", "Records", "Salvage", "Scan", "Writer", "coordinates"]
+__all__ += ["count_records", "decode_batch", "decode_example", "decode_png", "decode_raw"]
+__all__ += ["decode_sequence_batch", "decode_sequence_example", "digest_file", "encode_batch"]
+__all__ += ["encode_example", "encode_sequence_batch", "encode_sequence_example"]
+__all__ += ["find_temporaries", "keep_open", "order_at", "order_length", "parse_tensors"]
+__all__ += ["serialize_strings", "side_by_side", "sparse_indices", "split_lists", "tensor_header"]
 
 _Memory: TypeAlias = bytes | bytearray | memoryview | npt.NDArray[np.generic]
 """A contiguous buffer."""
@@ -57,6 +29,11 @@ of a feature list, whether it may be missing."""
 
 _Limits: TypeAlias = tuple[int | None, int | None]
 """max_record_bytes, max_decompressed_bytes; None: what holds by default."""
+
+_Step: TypeAlias = tuple[Any, ...]
+"""("records", n), which comes first and only there, ("shuffle", seed), ("repeat", count or None),
+("skip", n), ("take", n), ("shard", num, index, base, "uneven" or "drop" or "pad"),
+("window", seed, size), or ("stripe", block, num, index)."""
 
 _Plain: TypeAlias = Callable[[str, Any], Any]
 """Makes a value (of the feature named) one of Python's own plain types."""
@@ -242,9 +219,16 @@ class Salvage:
     def close(self) -> None:
         """Closes the file."""
 
-@final
-class Scan:
+class _Batches(Iterator[Any]):
     """Iterates over batches; none behind the last, or behind an error."""
+
+    def __next__(self) -> Any: ...
+    def close(self) -> None:
+        """Stops the threads."""
+
+@final
+class Scan(_Batches):
+    """Batches of files."""
 
     def __new__(
         cls,
@@ -260,12 +244,31 @@ class Scan:
         lists: tuple[_Feature, ...] | None = None,
         skip_corrupt: bool = False,
     ) -> Self: ...
-    def __iter__(self) -> Self: ...
-    def __next__(self) -> Any: ...
-    def close(self) -> None:
-        """Stops the threads."""
     def take_skipped(self) -> list[tuple[str, int, int, Error]]:
         """What has been skipped since the last call: path, begin, end and reason of each region."""
+
+def order_length(steps: Sequence[_Step]) -> int | None:
+    """How many elements a pass has; none: it has no end."""
+
+def order_at(steps: Sequence[_Step], start: int, stop: int, epoch: int) -> list[int]:
+    """Which records come from place `start` on, up to `stop`, of the pass that these steps make."""
+
+@final
+class Gather(_Batches):
+    """Batches of records in any order."""
+
+    def __new__(
+        cls,
+        sequence: RecordSequence,
+        steps: Sequence[_Step],
+        epoch: int,
+        batch: int,
+        drop_remainder: bool,
+        first_batch: int,
+        num_threads: int,
+        features: tuple[_Feature, ...] | None = None,
+        lists: tuple[_Feature, ...] | None = None,
+    ) -> Self: ...
 
 @final
 class Writer:
@@ -461,11 +464,7 @@ def decode_raw(
 def parse_tensors(
     records: Records | Iterable[bytes], dtype: str | None, max_bytes: int | None
 ) -> tuple[str, tuple[int, ...], Buffer, Buffer | None]:
-    """Reads tensors of one type and shape.
-
-    The type's name, the shape, the values of all one behind the other, and the offsets of byte
-    strings.
-    """
+    """The type's name, the shape, the values one behind the other, and the offsets of strings."""
 
 def serialize_strings(shape: Sequence[int], values: Records | Iterable[bytes]) -> bytes:
     """A tensor of byte strings."""

@@ -10,11 +10,14 @@
 
 pub mod error;
 pub mod example;
+pub mod gather;
 pub mod interrupt;
 #[cfg(target_arch = "x86_64")]
 mod lanes;
 pub mod memory;
+pub mod order;
 pub mod ordered;
+pub mod permute;
 pub mod png;
 pub mod record;
 pub mod scan;

@@ -62,10 +62,7 @@ pub fn scan_records(request: &Request) -> Result<Scan<Records>> {
             for part in parts {
                 read.push(part.into_records(&mut lent, verify)?);
             }
-            Ok(match <[Records; 1]>::try_from(read) {
-                Ok([records]) => records,
-                Err(parts) => Records::concat(&parts),
-            })
+            Ok(joined(read))
         }
     })
 }
@@ -84,11 +81,7 @@ where
 {
     let verify = request.verifies();
     start(request, || {
-        let mut worker = Worker {
-            decoder: make(),
-            scratch: Vec::new(),
-            verify,
-        };
+        let mut worker = Worker::new(make(), verify);
         move |parts: Vec<Part>| worker.decode(&parts)
     })
 }
@@ -112,7 +105,7 @@ where
 }
 
 /// Records of a batch that lie in one file, and whose data nobody has checked yet.
-enum Part {
+pub(crate) enum Part {
     /// They have been read.
     Read(Records),
     /// They have been found.
@@ -310,7 +303,7 @@ impl Strict {
 }
 
 /// What decodes a batch at a time.
-struct Worker<D> {
+pub(crate) struct Worker<D> {
     decoder: D,
     /// Records that were found are read to here.
     scratch: Vec<u8>,
@@ -321,7 +314,17 @@ struct Worker<D> {
 const PIECE: usize = 256 << 10;
 
 impl<D: Decode> Worker<D> {
-    fn decode(&mut self, parts: &[Part]) -> Result<(D::Batch, Records)> {
+    /// With a decoder of its own; whether it checks the data of records.
+    pub fn new(decoder: D, verify: bool) -> Self {
+        Self {
+            decoder,
+            scratch: Vec::new(),
+            verify,
+        }
+    }
+
+    /// The columns of a batch, and the places of its records.
+    pub fn decode(&mut self, parts: &[Part]) -> Result<(D::Batch, Records)> {
         self.decoder.begin(outlook_of(parts));
         let mut row = 0;
         for part in parts {
@@ -332,8 +335,7 @@ impl<D: Decode> Worker<D> {
         }
         let columns = self.decoder.finish();
         let columns = columns.map_err(|error| Error::spec(error.to_string()))?;
-        let places: Vec<Records> = parts.iter().map(Part::places).collect();
-        Ok((columns, Records::concat(&places)))
+        Ok((columns, joined(parts.iter().map(Part::places).collect())))
     }
 
     fn read_and_push(&mut self, extent: &Extent, row: &mut usize) -> Result<()> {
@@ -360,6 +362,13 @@ impl<D: Decode> Worker<D> {
             Some(index) => records.locate(index, error.error),
             None => error.error,
         })
+    }
+}
+
+fn joined(parts: Vec<Records>) -> Records {
+    match <[Records; 1]>::try_from(parts) {
+        Ok([records]) => records,
+        Err(parts) => Records::concat(&parts),
     }
 }
 

@@ -5,6 +5,8 @@
 //! into vectors is worth compiling for newer processors as well.
 
 #[cfg(target_arch = "x86_64")]
+use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+#[cfg(target_arch = "x86_64")]
 use std::sync::LazyLock;
 
 /// What a processor has, if more than every one of its kind.
@@ -29,6 +31,30 @@ static VECTORS: LazyLock<Vectors> = LazyLock::new(|| {
         _ => Vectors::Usual,
     }
 });
+
+/// Has the processor fetch the first of these bytes, not too many, from memory while it does something else.
+#[inline]
+#[allow(
+    unsafe_code,
+    reason = "the instruction takes a pointer, here to bytes that are there"
+)]
+pub fn fetch(bytes: &[u8]) {
+    #[cfg(target_arch = "x86_64")]
+    for line in bytes.chunks(LINE).take(AHEAD / LINE) {
+        // SAFETY: nothing is read as far as the program can tell, not even what cannot be read.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(line.as_ptr().cast()) }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = bytes;
+}
+
+/// As much as a processor fetches at once.
+#[cfg(target_arch = "x86_64")]
+const LINE: usize = 64;
+
+/// What lies behind so many bytes, the processor fetches by itself.
+#[cfg(target_arch = "x86_64")]
+const AHEAD: usize = 1024;
 
 /// Does `work`, which is to be marked `#[inline(always)]`, with the widest vectors there are.
 ///

@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 use tfrecs_core::memory::Memory;
 
 mod arrow;
+mod batches;
 mod borrowed;
 mod bytes;
 mod columns;
@@ -16,6 +17,7 @@ mod encode;
 mod error;
 mod event;
 mod example;
+mod gather;
 mod indexed;
 mod lists;
 mod order;
@@ -60,6 +62,8 @@ mod _core {
     use crate::example::{
         decode_example, decode_sequence_example, encode_example, encode_sequence_example,
     };
+    #[pymodule_export]
+    use crate::gather::{PyGather, order_at, order_length};
     #[pymodule_export]
     use crate::indexed::{PyIndexedFile, PyIndexing, count_records, keep_open};
     #[pymodule_export]

@@ -103,7 +103,8 @@ impl PySequence {
         py.detach(|| drop(old)); // not while it is locked, because closing files can take long
     }
 
-    fn sequence(&self, py: Python<'_>) -> PyResult<Arc<Sequence>> {
+    /// The records, unless it is closed.
+    pub fn sequence(&self, py: Python<'_>) -> PyResult<Arc<Sequence>> {
         self.with(py, |state| match state {
             State::Open(sequence) => Ok(Arc::clone(sequence)),
             State::New => Err(wrong_type("it was never opened")),

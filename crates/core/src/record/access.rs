@@ -2,7 +2,7 @@
 
 use std::fs::{File, Metadata};
 use std::io::{self, Seek, SeekFrom};
-use std::ops::Deref;
+use std::ops::{Deref, Range};
 use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,6 +12,7 @@ use super::compression::Compression;
 use super::extent::fill;
 use super::mapping::Mapping;
 use crate::error::Result;
+use crate::vectors::fetch;
 
 /// So many files are kept open, of all sequences together; beyond that, one is opened for each use.
 static MOST_OPEN: AtomicUsize = AtomicUsize::new(64);
@@ -153,6 +154,16 @@ impl<'a> Access<'a> {
         let filled = at.fill(&self.file, checkpoints, offset, room)?;
         self.seeker = Some(at);
         Ok(filled)
+    }
+
+    /// Says what will be read soon, so that memory need not be waited for.
+    pub fn expect(&self, place: &Range<u64>) {
+        let (start, end) = (usize::try_from(place.start), usize::try_from(place.end));
+        if let (Some(mapped), Ok(start), Ok(end)) = (self.mapped, start, end)
+            && let Some(bytes) = mapped.get(start..end)
+        {
+            fetch(bytes);
+        }
     }
 
     /// Whether the next read may go on where another one was.

@@ -40,6 +40,7 @@ pub mod segments;
 pub mod sequence;
 mod sibling;
 pub mod sniff;
+mod sorting;
 mod streams;
 pub mod walk;
 mod writeback;

@@ -1,10 +1,6 @@
 //! The records of several files as one sequence: any of them, alone or many together.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-use std::collections::binary_heap::PeekMut;
 use std::ops::Range;
-use std::slice::Iter;
 use std::sync::{Arc, Mutex};
 
 use super::access::Access;
@@ -16,9 +12,9 @@ use super::indexed::IndexedFile;
 use super::limits::FileLimits;
 use super::reader::ReadOptions;
 use super::records::{Origin, Records, Span};
+use super::sorting::{AT_ONCE, in_order, room_for};
 use crate::error::{Error, ErrorKind, Result};
 use crate::interrupt::Pulse;
-use crate::memory;
 use crate::ordered::in_parallel;
 
 /// Records that lie so near to each other are read together with what is between them: that takes less time
@@ -28,6 +24,9 @@ const NEAR: usize = 4 << 10;
 /// The most that is read together, unless it is one record.
 const MOST: u64 = 1 << 20;
 
+/// So many reads before it, the memory that one copies from is fetched.
+const SOON: usize = 4;
+
 /// So many bytes are worth another thread.
 const WORTH_A_THREAD: usize = 512 << 10;
 
@@ -36,9 +35,6 @@ const FRAME: u64 = (HEADER + FOOTER) as u64;
 
 /// So many seekers are kept; one takes 200 KB.
 const SEEKERS: usize = 16;
-
-/// So many indices are sorted, or gone through, before signals are asked for.
-const AT_ONCE: usize = 1 << 16;
 
 /// The records of several files.
 pub struct Sequence {
@@ -162,8 +158,29 @@ impl Sequence {
     /// # Errors
     /// As of [`Self::get`].
     pub fn read(&self, indices: &[usize]) -> Result<Records> {
+        let wanted = self.wanted(indices)?;
+        let records = self.read_wanted(&wanted, self.threads, |size| self.take_buffer(size))?;
+        if let Ok(mut lent) = self.lent.try_lock() {
+            records.lend(&mut lent);
+        }
+        Ok(records)
+    }
+
+    /// The same, by the caller's thread alone, in a buffer of `lent` if one is free.
+    ///
+    /// # Errors
+    /// As of [`Self::get`].
+    pub fn read_alone(&self, indices: &[usize], lent: &mut Lent) -> Result<Records> {
+        let wanted = self.wanted(indices)?;
+        let records = self.read_wanted(&wanted, 1, |size| lent.take(size))?;
+        records.lend(lent);
+        Ok(records)
+    }
+
+    /// Where the records at `indices` are, in this order.
+    fn wanted(&self, indices: &[usize]) -> Result<Vec<Wanted<'_>>> {
         let order = in_order(indices)?;
-        let (mut wanted, mut pulse) = (Vec::with_capacity(order.len()), Pulse::start());
+        let (mut wanted, mut pulse) = (room_for(order.len())?, Pulse::start());
         for some in order.chunks(AT_ONCE / 8) {
             pulse.check()?;
             for &(index, slot) in some {
@@ -178,23 +195,24 @@ impl Sequence {
                 });
             }
         }
-        self.read_wanted(&wanted)
+        Ok(wanted)
     }
 
-    fn read_wanted(&self, wanted: &[Wanted<'_>]) -> Result<Records> {
+    fn read_wanted(
+        &self,
+        wanted: &[Wanted<'_>],
+        threads: usize,
+        take_buffer: impl FnOnce(usize) -> Option<Vec<u8>>,
+    ) -> Result<Records> {
         let runs = runs_of(wanted)?;
         let total = (runs.iter()).fold(0_usize, |sum, run| {
             sum.saturating_add(length_of(&run.place))
         });
-        let mut buffer = self.take_buffer(total)?;
+        let mut buffer = take_buffer(total).ok_or(ErrorKind::OutOfMemory(total))?;
         let room = buffer.get_mut(..total).unwrap_or_default();
-        let jobs = self.jobs_of(&runs, room);
-        in_parallel(self.threads, jobs, |job| self.work(job, wanted))?;
-        let records = records_of(Arc::new(buffer), wanted, &runs)?;
-        if let Ok(mut lent) = self.lent.try_lock() {
-            records.lend(&mut lent);
-        }
-        Ok(records)
+        let jobs = self.jobs_of(&runs, room, threads);
+        in_parallel(threads, jobs, |job| self.work(job, wanted))?;
+        records_of(Arc::new(buffer), wanted, &runs)
     }
 
     /// Reads the runs of a job, and checks the records that are wanted of them.
@@ -202,7 +220,10 @@ impl Sequence {
         let (mut room, mut pulse) = (job.room, Pulse::start());
         for runs in job.runs.chunk_by(|one, next| one.which == next.which) {
             let mut access = self.access(runs, wanted)?;
-            for run in runs {
+            for (number, run) in runs.iter().enumerate() {
+                if let Some(later) = runs.get(number + SOON) {
+                    access.expect(&later.place);
+                }
                 let (here, rest) = room.split_at_mut(length_of(&run.place).min(room.len()));
                 room = rest;
                 let wanted = wanted.get(run.wanted.clone()).unwrap_or_default();
@@ -248,12 +269,15 @@ impl Sequence {
     }
 
     /// Divides the work so that each thread has some jobs, unless it is too little.
-    fn jobs_of<'a>(&self, runs: &'a [Run<'a>], room: &'a mut [u8]) -> Vec<Job<'a>> {
+    fn jobs_of<'a>(&self, runs: &'a [Run<'a>], room: &'a mut [u8], threads: usize) -> Vec<Job<'a>> {
+        if threads <= 1 {
+            return vec![Job { runs, room }];
+        }
         // A read costs about as much as so many bytes, and more where all is inflated from the checkpoint before.
         let weight =
             |run: &Run<'_>| length_of(&run.place) + run.file.cost_of_a_read(self.memory_map);
         let total: usize = runs.iter().map(weight).sum();
-        let share = (total / (4 * self.threads.max(1))).max(WORTH_A_THREAD);
+        let share = (total / (4 * threads)).max(WORTH_A_THREAD);
         let (mut jobs, mut runs, mut room) = (Vec::new(), runs, room);
         while !runs.is_empty() {
             let (mut count, mut sum, mut bytes) = (0, 0, 0);
@@ -276,16 +300,12 @@ impl Sequence {
         jobs
     }
 
-    fn take_buffer(&self, size: usize) -> Result<Vec<u8>> {
-        // Whoever else is at it, or was when this process was forked: this one does without.
-        let lent = self.lent.try_lock().ok();
-        if let Some(buffer) = lent.and_then(|mut lent| lent.take_back(size)) {
-            return Ok(buffer);
+    fn take_buffer(&self, size: usize) -> Option<Vec<u8>> {
+        match self.lent.try_lock() {
+            Ok(mut lent) => lent.take(size),
+            // Whoever else is at it, or was when this process was forked: this one does without.
+            Err(_) => Lent::default().take(size),
         }
-        // A little more than asked for, so that it fits the next batch too.
-        let size = size.saturating_add(size / 8);
-        // The system clears new memory by itself, when it is first touched.
-        memory::zeros(size).ok_or_else(|| ErrorKind::OutOfMemory(size).into())
     }
 
     /// Where the frame of a record lies, if it is not longer than is allowed.
@@ -330,44 +350,6 @@ fn again_from_a_checkpoint<T>(
     }
 }
 
-/// The indices in ascending order, and at which place each one stood.
-fn in_order(indices: &[usize]) -> Result<Vec<(usize, usize)>> {
-    let mut all: Vec<_> = (indices.iter().copied()).zip(0..).collect();
-    if indices.is_sorted() {
-        return Ok(all);
-    }
-    let mut pulse = Pulse::start();
-    for some in all.chunks_mut(AT_ONCE) {
-        pulse.check()?;
-        some.sort_unstable();
-    }
-    if all.len() <= AT_ONCE {
-        return Ok(all);
-    }
-    merged(&all, &mut pulse)
-}
-
-/// Pieces of [`AT_ONCE`] that are sorted, as one.
-fn merged(all: &[(usize, usize)], pulse: &mut Pulse) -> Result<Vec<(usize, usize)>> {
-    let mut pieces: Vec<_> = all.chunks(AT_ONCE).map(<[_]>::iter).collect();
-    let first =
-        |(number, piece): (usize, &mut Iter<'_, _>)| Some(Reverse((*piece.next()?, number)));
-    let mut heads: BinaryHeap<_> = pieces.iter_mut().enumerate().filter_map(first).collect();
-    let mut merged = Vec::with_capacity(all.len());
-    while let Some(mut head) = heads.peek_mut() {
-        let Reverse((least, number)) = *head;
-        merged.push(least);
-        match pieces.get_mut(number).and_then(Iterator::next) {
-            Some(next) => *head = Reverse((*next, number)),
-            None => drop(PeekMut::pop(head)),
-        }
-        if merged.len() % AT_ONCE == 0 {
-            pulse.check()?;
-        }
-    }
-    Ok(merged)
-}
-
 fn runs_of<'a>(wanted: &[Wanted<'a>]) -> Result<Vec<Run<'a>>> {
     let (mut runs, mut pulse): (Vec<Run<'a>>, _) = (Vec::new(), Pulse::start());
     for (number, it) in wanted.iter().enumerate() {
@@ -396,7 +378,8 @@ fn records_of(bytes: Arc<Vec<u8>>, wanted: &[Wanted<'_>], runs: &[Run<'_>]) -> R
         number: 0,
         file: 0,
     };
-    let mut spans = vec![nothing; wanted.len()];
+    let mut spans = room_for(wanted.len())?;
+    spans.resize(wanted.len(), nothing);
     let (mut origins, mut begin) = (Vec::with_capacity(runs.len()), 0);
     let mut pulse = Pulse::start();
     for (number, run) in (0..).zip(runs) {

@@ -1,0 +1,148 @@
+//! Records of files, in any [`Order`] → batches of records, or of columns, in order, on several threads.
+//!
+//! As [`scan`](crate::scan), but that no record is looked for: where each lies is known, so a batch says itself
+//! what it is of, and each thread computes, reads, checks and decodes batches of its own. So a pass can begin at
+//! any of its batches as soon as at the first.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::example::Decode;
+use crate::order::Order;
+use crate::ordered::Ordered;
+use crate::record::{Lent, Records, Sequence};
+use crate::scan::{Part, Scan, Worker};
+
+/// What to read, and in which order.
+#[derive(Clone)]
+pub struct Pick {
+    /// The records.
+    pub sequence: Arc<Sequence>,
+    /// Which of them, and in which order.
+    pub order: Order,
+    /// The epoch to begin with.
+    pub epoch: u64,
+    /// How many records a batch has.
+    pub batch: usize,
+    /// Whether to leave out a last batch of fewer records.
+    pub drop_remainder: bool,
+    /// The number of the batch to begin with.
+    pub first_batch: u64,
+    /// How many threads work.
+    pub threads: usize,
+}
+
+/// Reads batches of records.
+///
+/// # Errors
+/// There are not so many records; of the operating system, if it has no thread to give. Errors of files come with
+/// their batches.
+pub fn gather_records(pick: &Pick) -> Result<Scan<Records>> {
+    start(pick, || {
+        let mut reader = Reader::new(pick);
+        move |positions| reader.read(positions)
+    })
+}
+
+/// Decodes batches into columns, each thread with a decoder that `make` makes. With the columns come the
+/// places of their records, as records without content.
+///
+/// # Errors
+/// As for [`gather_records`].
+pub fn gather_columns<D>(
+    pick: &Pick,
+    mut make: impl FnMut() -> D,
+) -> Result<Scan<(D::Batch, Records)>>
+where
+    D: Decode<Batch: Send + 'static> + Send + 'static,
+{
+    start(pick, || {
+        let mut reader = Reader::new(pick);
+        // Records that are read one by one are checked as they are.
+        let mut worker = Worker::new(make(), false);
+        move |positions| worker.decode(&[Part::Read(reader.read(positions)?)])
+    })
+}
+
+fn start<T, W>(pick: &Pick, make: impl FnMut() -> W) -> Result<Scan<T>>
+where
+    T: Send + 'static,
+    W: FnMut(Range<u64>) -> Result<T> + Send + 'static,
+{
+    let (records, there) = (pick.order.records(), pick.sequence.len() as u64);
+    if records > there {
+        return Err(Error::spec(format!(
+            "an order of {records} records is asked for of {there}"
+        )));
+    }
+    let mut batches = Batches::new(pick);
+    // As many batches may wait as are in the making.
+    Ordered::start(pick.threads, 2 * pick.threads, move || batches.next(), make)
+}
+
+/// The positions of batch after batch.
+struct Batches {
+    start: u64,
+    size: u64,
+    end: u64,
+    drop_remainder: bool,
+}
+
+impl Batches {
+    fn new(pick: &Pick) -> Self {
+        let size = pick.batch.max(1) as u64;
+        Self {
+            start: pick.first_batch.saturating_mul(size),
+            size,
+            end: pick.order.len().unwrap_or(u64::MAX),
+            drop_remainder: pick.drop_remainder,
+        }
+    }
+
+    fn next(&mut self) -> Option<Range<u64>> {
+        let left = self.end.checked_sub(self.start).filter(|&left| left > 0)?;
+        if left < self.size && self.drop_remainder {
+            return None;
+        }
+        let start = self.start;
+        self.start += left.min(self.size);
+        Some(start..self.start)
+    }
+}
+
+/// What reads a batch at a time.
+struct Reader {
+    sequence: Arc<Sequence>,
+    order: Order,
+    epoch: u64,
+    lent: Lent,
+    /// Which records the batch has.
+    records: Vec<u64>,
+    indices: Vec<usize>,
+}
+
+impl Reader {
+    fn new(pick: &Pick) -> Self {
+        Self {
+            sequence: Arc::clone(&pick.sequence),
+            order: pick.order.clone(),
+            epoch: pick.epoch,
+            lent: Lent::default(),
+            records: Vec::new(),
+            indices: Vec::new(),
+        }
+    }
+
+    fn read(&mut self, positions: Range<u64>) -> Result<Records> {
+        self.records.clear();
+        self.order.fill(positions, self.epoch, &mut self.records)?;
+        self.indices.clear();
+        let reserved = self.indices.try_reserve(self.records.len());
+        reserved.map_err(|_| ErrorKind::OutOfMemory(self.records.len()))?;
+        // Who has no memory for an index has none for its record either.
+        let as_index = |&record: &u64| usize::try_from(record).unwrap_or(usize::MAX);
+        self.indices.extend(self.records.iter().map(as_index));
+        self.sequence.read_alone(&self.indices, &mut self.lent)
+    }
+}

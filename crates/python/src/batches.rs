@@ -1,0 +1,115 @@
+//! Batches of records or of columns, as they come from several threads.
+
+use arrow_array::RecordBatch;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+use tfrecs_core::Result;
+use tfrecs_core::example::{FeatureSpec, ListSpec};
+use tfrecs_core::record::Records;
+use tfrecs_core::scan::Scan;
+
+use crate::columns::PyColumns;
+use crate::decode::{SpecPieces, assemble};
+use crate::error::Raise;
+use crate::records::PyRecords;
+use crate::shared::Shared;
+
+/// Batches; none behind the last, behind an error, or once they are closed.
+pub struct Batches(Shared<Option<Kind>>);
+
+/// What a batch is.
+pub enum Kind {
+    Records(Scan<Records>),
+    Examples(Scan<(RecordBatch, Records)>),
+    Sequences(Scan<((RecordBatch, RecordBatch), Records)>),
+}
+
+/// What to decode: features of Examples, or, if there are lists, of `SequenceExample`s; nothing without both.
+pub struct Wanted {
+    pub features: Option<Vec<FeatureSpec>>,
+    pub lists: Option<Vec<ListSpec>>,
+}
+
+/// A batch.
+enum Batch {
+    Records(Records),
+    Examples(RecordBatch, Records),
+    Sequences(RecordBatch, RecordBatch, Records),
+}
+
+impl Wanted {
+    /// Features as Python hands them in.
+    pub fn of(
+        features: Option<Bound<'_, PyTuple>>,
+        lists: Option<Bound<'_, PyTuple>>,
+    ) -> PyResult<Self> {
+        Ok(Self {
+            features: assemble(features, SpecPieces::feature)?,
+            lists: assemble(lists, SpecPieces::list)?,
+        })
+    }
+}
+
+impl Batches {
+    pub fn new(kind: Kind) -> Self {
+        Self(Shared::new(Some(kind)))
+    }
+
+    /// The next one: Records if there is nothing to decode; else a tuple of Columns of the features (and, if
+    /// there are lists, of those), and the places of the records as Records without content.
+    pub fn next<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        // Whoever takes what is ready, in a loop of C, never waits, and would never hear of a signal.
+        py.check_signals()?;
+        match py.detach(|| self.next_batch()).or_raise(py)? {
+            None => Ok(None),
+            Some(batch) => batch.hand_out(py).map(Some),
+        }
+    }
+
+    /// Stops the threads.
+    pub fn close(&self, py: Python<'_>) -> PyResult<()> {
+        py.detach(|| self.0.enter().map(|mut kind| *kind = None))
+            .or_raise(py)
+    }
+
+    fn next_batch(&self) -> Result<Option<Batch>> {
+        let mut kind = self.0.enter()?;
+        let next = kind.as_mut().map_or(Ok(None), Kind::next_batch);
+        let is_over = match &next {
+            Ok(batch) => batch.is_none(),
+            Err(error) => !error.is_interrupt(),
+        };
+        if is_over {
+            *kind = None;
+        }
+        next
+    }
+}
+
+impl Kind {
+    fn next_batch(&mut self) -> Result<Option<Batch>> {
+        Ok(match self {
+            Self::Records(scan) => scan.next_result()?.transpose()?.map(Batch::Records),
+            Self::Examples(scan) => (scan.next_result()?.transpose()?)
+                .map(|(columns, places)| Batch::Examples(columns, places)),
+            Self::Sequences(scan) => (scan.next_result()?.transpose()?)
+                .map(|((context, lists), places)| Batch::Sequences(context, lists, places)),
+        })
+    }
+}
+
+impl Batch {
+    fn hand_out(self, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+        Ok(match self {
+            Self::Records(records) => Bound::new(py, PyRecords(records))?.into_any(),
+            Self::Examples(columns, places) => (PyColumns(columns), PyRecords(places))
+                .into_pyobject(py)?
+                .into_any(),
+            Self::Sequences(context, lists, places) => {
+                (PyColumns(context), PyColumns(lists), PyRecords(places))
+                    .into_pyobject(py)?
+                    .into_any()
+            }
+        })
+    }
+}
