@@ -12,6 +12,7 @@ import growth
 import import_time
 import media
 import memory
+import pipeline
 import report
 import start
 import table
@@ -25,6 +26,7 @@ PARTS: dict[str, Callable[[Options], Part]] = {
     "growth": growth.part,
     "media": media.part,
     "forged": forged.part,
+    "pipeline": pipeline.part,
     "import": import_time.part,
 }
 FORMS = {"text": report.text, "markdown": report.markdown, "json": report.as_json}

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from tfrecs.access import IndexedRecords, open  # noqa: A004 - as gzip.open
 from tfrecs.arrays import BytesArray, RaggedTensor, SparseTensor
 from tfrecs.batch import Batch
-from tfrecs.dataset import Dataset
+from tfrecs.dataset import Dataset, DatasetIterator
 from tfrecs.errors import (
     CorruptRecordError,
     Error,
@@ -92,6 +92,7 @@ __all__ = [
     "BytesList",
     "CorruptRecordError",
     "Dataset",
+    "DatasetIterator",
     "DecodedBatch",
     "Error",
     "Example",

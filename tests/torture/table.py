@@ -58,6 +58,7 @@ ROWS = [
     Row("16", "overwritten; cut and appended to; two writers", "appended", 10_000, 60),
     Row("17", "every call of a writer to the disk fails", "refused", 1, 0),
     Row("19", "indices damaged, cut, swapped, stale", "stale", 1_000_000, 40),
+    Row("20", "random pipelines, resumed at every step", "pipelines", 500, 10),
     Row("24", "Ctrl-C while reading and indexing", "stops", 200, 2),
     Row("24", "Ctrl-C while writing", "interrupts", 200, 0),
 ]

@@ -2,9 +2,12 @@
 
 import os
 from collections.abc import Callable, Iterator
+from itertools import chain, islice
 from typing import Any
 
 from tfrecs import _core
+from tfrecs.dataset.node import Stage
+from tfrecs.dataset.saved import Saved, State
 from tfrecs.errors import SpecError
 from tfrecs.salvage import SkippedRegion
 
@@ -80,3 +83,44 @@ def checked_choice(on_corrupt: str, on_skip: object) -> str:
     if on_skip is not None and on_corrupt != "skip":
         raise SpecError('on_skip is for on_corrupt="skip": what is raised is not skipped')
     return on_corrupt
+
+
+class Replayed(Stage):
+    """What is read of damaged files, in batches or one by one.
+
+    Damaged files have no index; so it begins again by reading again.
+    """
+
+    def __init__(
+        self,
+        native: "_core.Scan | Skipping",
+        make: Callable[[Any], Any],
+        saved: Saved | None,
+        *,
+        one_by_one: bool,
+    ) -> None:
+        """Begin at the beginning, and go on to where a state says."""
+        self._native = native
+        self._each = chain.from_iterable(native) if one_by_one else native
+        self._make = make
+        self._at = 0
+        if saved is not None:
+            self.skip(saved.only(["at"]).integer("at"))
+
+    def __next__(self) -> Any:
+        """Return the next one."""
+        one = next(self._each)
+        self._at += 1
+        return self._make(one)
+
+    def skip(self, n: int) -> None:
+        """Leave out what is next, without parsing it one by one."""
+        self._at += sum(1 for _ in islice(self._each, n))
+
+    def state(self) -> State:
+        """Return how many there were."""
+        return {"at": self._at}
+
+    def close(self) -> None:
+        """Stop the threads."""
+        self._native.close()

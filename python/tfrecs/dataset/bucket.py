@@ -1,0 +1,140 @@
+"""bucket_by_length(): batches of elements of about the same length."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from tfrecs.dataset.node import Node, Run, Stage, called, name_of
+from tfrecs.dataset.order import Length
+from tfrecs.dataset.padded_batch import Padding, padded
+from tfrecs.dataset.saved import MOST, Saved, State
+from tfrecs.errors import StateError
+
+
+@dataclass(frozen=True, eq=False)
+class Bucket(Node):
+    """Padded batches of the elements whose lengths lie between the same boundaries."""
+
+    source: Node
+    length_of: Callable[[Any], Any]
+    boundaries: tuple[int, ...]
+    sizes: tuple[int, ...]
+    padding: Padding
+    drop_remainder: bool
+
+    @property
+    def sources(self) -> tuple[Node, ...]:
+        """The elements."""
+        return (self.source,)
+
+    def describe(self) -> str:
+        """Return the call."""
+        rest = ", drop_remainder=True" if self.drop_remainder else ""
+        what = f"{name_of(self.length_of)}, {list(self.boundaries)}, {list(self.sizes)}"
+        return f"  .bucket_by_length({what}{self.padding.describe()}{rest})"
+
+    def length(self) -> Length:
+        """Return None: it depends on the lengths."""
+        return 0 if self.source.length() == 0 else None
+
+    def begin(self, run: Run, saved: Saved | None) -> Stage:
+        """Begin with empty buckets, or with what a state says is in them."""
+        return _Buckets(self, run, saved)
+
+
+@dataclass(frozen=True)
+class _Waiting:
+    """An element in a bucket.
+
+    Attributes:
+        element: It.
+        number: How many elements the source gave before it.
+        before: Where the source was then.
+    """
+
+    element: Any
+    number: int
+    before: State
+
+
+class _Buckets(Stage):
+    """What waits in the buckets is read again.
+
+    A state is where the source was before the oldest of that, and how far behind it the others are.
+    """
+
+    def __init__(self, node: Bucket, run: Run, saved: Saved | None) -> None:
+        self._node = node
+        self._buckets: list[list[_Waiting]] = [[] for _ in node.sizes]
+        self._pulled = 0
+        self._flushed = 0
+        inner = None
+        if saved is not None:
+            saved.only(["source", "pulled", "held", "flushed"])
+            inner = saved.child("source")
+            self._flushed = saved.integer("flushed", most=len(node.sizes))
+        self._source = node.source.start(run.whole(), inner)
+        if saved is not None:
+            self._refill(saved)
+
+    def _refill(self, saved: Saved) -> None:
+        held = set(saved.integers("held", sum(self._node.sizes), MOST))
+        pulled = saved.integer("pulled")
+        if held and max(held) >= pulled:
+            raise StateError("the state is not one of this dataset: it holds what was not read")
+        for _ in range(pulled):
+            waiting = self._pull()
+            if waiting is None:
+                break
+            if waiting.number in held:
+                self._buckets[self._bucket_of(waiting)].append(waiting)
+
+    def _pull(self) -> _Waiting | None:
+        before = self._source.state()
+        for element in self._source:
+            self._pulled += 1
+            return _Waiting(element, self._pulled - 1, before)
+        return None
+
+    def _bucket_of(self, waiting: _Waiting) -> int:
+        length = called(self._node.length_of, waiting.element, self._node.describe())
+        return bisect_right(self._node.boundaries, length)
+
+    def __next__(self) -> Any:
+        while (waiting := self._pull()) is not None:
+            which = self._bucket_of(waiting)
+            bucket = self._buckets[which]
+            bucket.append(waiting)
+            if len(bucket) >= self._node.sizes[which]:
+                return self._taken(bucket)
+        while self._flushed < len(self._buckets):
+            bucket = self._buckets[self._flushed]
+            self._flushed += 1
+            if bucket and not self._node.drop_remainder:
+                return self._taken(bucket)
+        raise StopIteration
+
+    def _taken(self, bucket: list[_Waiting]) -> Any:
+        elements = [waiting.element for waiting in bucket]
+        bucket.clear()
+        return padded(elements, self._node.padding)
+
+    def state(self) -> State:
+        """Return where the source was before the oldest element that waits, and which ones do."""
+        waiting = sorted(
+            (one for bucket in self._buckets for one in bucket), key=lambda one: one.number
+        )
+        first = waiting[0].number if waiting else self._pulled
+        return {
+            "source": waiting[0].before if waiting else self._source.state(),
+            "pulled": self._pulled - first,
+            "held": [one.number - first for one in waiting],
+            "flushed": self._flushed,
+        }
+
+    def close(self) -> None:
+        """Close the source."""
+        self._source.close()

@@ -1,0 +1,177 @@
+"""The source of a plan: files of records, and what is parsed of them."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from tfrecs import _core
+from tfrecs.access import IndexedRecords
+from tfrecs.access import open as open_records
+from tfrecs.dataset.gathered import AHEAD, AHEAD_BYTES, Elements
+from tfrecs.dataset.node import Node, Run, Stage
+from tfrecs.dataset.order import Length, RecordOrder
+from tfrecs.dataset.saved import Saved, State
+from tfrecs.dataset.skipping import Losses, Replayed, Skipping
+from tfrecs.dataset.spec import Spec
+from tfrecs.errors import StateError
+from tfrecs.limits import Limits
+from tfrecs.salvage import SkippedRegion
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How files are read.
+
+    Attributes:
+        compression_type: As for RecordReader.
+        verify: Whether data is checked.
+        limits: What is too much.
+        threads: How many threads read and parse.
+        memory_map: Whether records at random places are copied out of mapped memory.
+        on_skip: Who is told about damage that is skipped.
+        skips: Whether it is.
+    """
+
+    compression_type: str
+    verify: bool
+    limits: Limits
+    threads: int
+    memory_map: bool
+    skips: bool
+    on_skip: Callable[[str, SkippedRegion], object] | None
+
+
+@dataclass(frozen=True, eq=False)
+class Files(Node):
+    """Records of files, one file behind the other."""
+
+    paths: tuple[str, ...]
+    spec: Spec
+    reading: Reading
+    losses: Losses = field(default_factory=Losses)
+
+    sources = ()
+
+    @cached_property
+    def records(self) -> IndexedRecords:
+        """The records, any of them at once. To find them takes a pass, unless there is an index."""
+        how = self.reading
+        record, decompressed = how.limits
+        return open_records(
+            self.paths,
+            how.compression_type,
+            verify=how.verify,
+            memory_map=how.memory_map,
+            num_threads=how.threads,
+            max_record_bytes=record,
+            max_decompressed_bytes=decompressed,
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the open files behind: who gets this opens them for itself."""
+        return {name: value for name, value in self.__dict__.items() if name != "records"}
+
+    def describe(self) -> str:
+        """Return the files and what is parsed."""
+        files = repr(self.paths[0]) if len(self.paths) == 1 else f"{len(self.paths)} files"
+        return "\n".join([f"Dataset({files})", *(f"  {line}" for line in self.spec.lines())])
+
+    def length(self) -> Length:
+        """Return how many records there are; where damage is skipped nobody knows."""
+        return None if self.reading.skips else len(self.records)
+
+    def order(self) -> RecordOrder | None:
+        """Return all records in order; where damage is skipped none can be found by number."""
+        return None if self.reading.skips else RecordOrder(self)
+
+    def begin(self, run: Run, saved: Saved | None) -> Stage:
+        """Read one by one."""
+        if self.reading.skips:
+            scan = self.scan(AHEAD, False, most_bytes=AHEAD_BYTES, raw=True)
+            return Replayed(scan, self.spec.one, saved, one_by_one=True)
+        return Elements(RecordOrder(self), run, saved)
+
+    def scan(
+        self, size: int, drop_remainder: bool, most_bytes: int | None = None, raw: bool = False
+    ) -> _core.Scan | Skipping:
+        """Begin to read batches from the beginning, without an index."""
+        how = self.reading
+        features, lists = (None, None) if raw else self.spec.columns()
+        scan = _core.Scan(
+            self.paths,
+            size,
+            drop_remainder,
+            how.threads,
+            how.compression_type,
+            how.verify,
+            how.limits,
+            most_bytes,
+            features,
+            lists,
+            how.skips,
+        )
+        if not how.skips:
+            return scan
+        self.losses.clear()
+        return Skipping(scan, self.losses, how.on_skip)
+
+    def gather(
+        self,
+        steps: list[tuple[Any, ...]],
+        epoch: int,
+        size: int,
+        drop_remainder: bool,
+        first_batch: int,
+        raw: bool = False,
+    ) -> _core.Gather:
+        """Begin to read batches of records in the order that `steps` say."""
+        features, lists = (None, None) if raw else self.spec.columns()
+        threads = self.reading.threads
+        return _core.Gather(
+            self.records,
+            steps,
+            epoch % 2**64,
+            size,
+            drop_remainder,
+            first_batch,
+            threads,
+            features,
+            lists,
+        )
+
+    def about(self, nbytes: int, most: int) -> int:
+        """Return how many records have about `nbytes` bytes, `most` of them at most."""
+        total = sum(os.stat(path).st_size for path in self.paths)  # noqa: PTH116 - paths are text
+        each = max(total // max(len(self.records), 1), 1)
+        return max(min(nbytes // each, most), 1)
+
+    @cached_property
+    def fingerprint(self) -> State:
+        """Return what tells these files from others, wherever they lie."""
+        sizes = [(os.path.basename(path), os.stat(path).st_size) for path in self.paths]  # noqa: PTH116, PTH119
+        digest = hashlib.sha256(repr(sizes).encode()).hexdigest()[:16]
+        return {"count": len(sizes), "bytes": sum(size for _, size in sizes), "digest": digest}
+
+    def check(self, saved: Saved) -> None:
+        """Refuse a state of other files.
+
+        Raises:
+            StateError: It is one.
+        """
+        ours = self.fingerprint
+        count, size = saved.integer("count"), saved.integer("bytes")
+        if (count, size) != (ours["count"], ours["bytes"]):
+            raise StateError(
+                f"the state is of other files: of {count} with {size} bytes together, and these "
+                f"are {ours['count']} with {ours['bytes']} bytes"
+            )
+        if saved.string("digest") != ours["digest"]:
+            raise StateError(
+                "the state is of other files, as many and as large together: their names, sizes "
+                "or order differ"
+            )

@@ -1,0 +1,105 @@
+"""What comes of records in an order: batches, or one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+from tfrecs.dataset.node import Run, Stage
+from tfrecs.dataset.order import RecordOrder
+from tfrecs.dataset.saved import Saved, State
+
+# What is read at once where records are wanted one by one: records, or bytes.
+AHEAD = 256
+AHEAD_BYTES = 1 << 20
+
+
+class Batches(Stage):
+    """Batches of an order, read and parsed on the native side's threads."""
+
+    def __init__(
+        self, order: RecordOrder, size: int, drop_remainder: bool, run: Run, saved: Saved | None
+    ) -> None:
+        """Begin at the first batch, or where a state says."""
+        self._order, saved = order.at_shard(saved, size)
+        self._files = order.files
+        self._at = 0 if saved is None else saved.integer("at")
+        self._native: Any
+        if self._at == 0 and not self._order.steps and run.stripe is None:
+            self._native = self._files.scan(size, drop_remainder)
+            return
+        striped = self._order
+        if run.stripe is not None:
+            striped = striped.then("stripe", size, *run.stripe)
+        self._native = self._files.gather(striped.native, run.epoch, size, drop_remainder, self._at)
+
+    def __next__(self) -> Any:
+        """Return the next batch."""
+        batch = next(self._native)
+        self._at += 1
+        try:
+            return self._files.spec.batch(batch)
+        except BaseException:
+            self.close()
+            raise
+
+    def state(self) -> State:
+        """Return how many batches there were."""
+        return self._order.state(self._at)
+
+    def close(self) -> None:
+        """Stop the threads."""
+        self._native.close()
+
+
+class Elements(Stage):
+    """Records of an order one by one, parsed if the files say so."""
+
+    def __init__(self, order: RecordOrder, run: Run, saved: Saved | None) -> None:
+        """Begin at the first record, or where a state says."""
+        self._order, saved = order.at_shard(saved, 1)
+        self._files = order.files
+        self._begin(run, 0 if saved is None else saved.integer("at"))
+
+    def _begin(self, run: Run, at: int) -> None:
+        self._run, self._at = run, at
+        self._native = self._batches()
+        self._ready: Iterator[bytes] = iter(())
+
+    def _batches(self) -> Any:
+        if self._at == 0 and not self._order.steps and self._run.stripe is None:
+            return self._files.scan(AHEAD, False, most_bytes=AHEAD_BYTES, raw=True)
+        order = self._order
+        if self._run.stripe is not None:
+            order = order.then("stripe", 1, *self._run.stripe)
+        if self._at:
+            order = order.then("skip", self._at)
+        size = self._files.about(AHEAD_BYTES, AHEAD)
+        return self._files.gather(order.native, self._run.epoch, size, False, 0, raw=True)
+
+    def __next__(self) -> Any:
+        """Return the next record, or what is parsed of it."""
+        record = next(self._ready, None)
+        if record is None:
+            self._ready = iter(next(self._native))
+            record = next(self._ready)
+        self._at += 1
+        return self._files.spec.one(record)
+
+    def skip(self, n: int) -> None:
+        """Go on behind the next `n` records without reading those that are not read yet."""
+        passed = sum(1 for _ in islice(self._ready, n))
+        if passed < n:
+            self.close()
+            self._begin(self._run, self._at + n)
+        else:
+            self._at += n
+
+    def state(self) -> State:
+        """Return how many records there were."""
+        return self._order.state(self._at)
+
+    def close(self) -> None:
+        """Stop the threads."""
+        self._native.close()

@@ -1,0 +1,134 @@
+"""interleave(): elements of several datasets in turn, which a function makes of elements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from tfrecs.dataset.node import Node, Run, Stage, called, name_of
+from tfrecs.dataset.order import Length
+from tfrecs.dataset.saved import Saved, State
+from tfrecs.errors import StateError
+
+
+@dataclass(frozen=True, eq=False)
+class Interleave(Node):
+    """`block` elements of each of `cycle` datasets in turn, which `make` makes of elements.
+
+    The order is TensorFlow's: the place of a dataset that has ended is empty until its next turn,
+    and then that of the next dataset.
+    """
+
+    source: Node
+    function: Callable[[Any], Any]
+    make: Callable[[Any], Node]
+    cycle: int
+    block: int
+
+    @property
+    def sources(self) -> tuple[Node, ...]:
+        """What datasets are made of."""
+        return (self.source,)
+
+    def describe(self) -> str:
+        """Return the call."""
+        return f"  .interleave({name_of(self.function)}, {self.cycle}, {self.block})"
+
+    def length(self) -> Length:
+        """Return None: nobody knows how long the datasets are."""
+        return 0 if self.source.length() == 0 else None
+
+    def begin(self, run: Run, saved: Saved | None) -> Stage:
+        """Begin with the first dataset, or those that a state says."""
+        return _Interleave(self, run, saved)
+
+
+@dataclass
+class _Open:
+    """A dataset that is being read, and where the source was before the element it is made of."""
+
+    stage: Stage
+    before: State
+
+
+class _Interleave(Stage):
+    def __init__(self, node: Interleave, run: Run, saved: Saved | None) -> None:
+        self._node = node
+        self._run = run.whole()
+        self._open: list[_Open | None] = [None] * node.cycle
+        self._place, self._given, self._is_over = 0, 0, False
+        inner = None
+        if saved is not None:
+            saved.only(["source", "open", "place", "given", "over"])
+            inner = saved.child("source")
+            self._place = saved.integer("place", most=node.cycle - 1)
+            self._given = saved.integer("given", most=node.block)
+            self._is_over = bool(saved.integer("over", most=1))
+        self._source = node.source.start(self._run, inner)
+        if saved is not None:
+            self._reopen(saved)
+
+    def _reopen(self, saved: Saved) -> None:
+        for one in saved.children("open", 0, self._node.cycle):
+            place = one.only(["place", "before", "stage"]).integer(
+                "place", most=self._node.cycle - 1
+            )
+            before = self._node.source.start(self._run, one.child("before"))
+            try:
+                opened = self._opened(before, one.child("stage"))
+            finally:
+                before.close()
+            if opened is None:
+                raise StateError("the state is not one of this dataset: a part of it has ended")
+            self._open[place] = opened
+
+    def _opened(self, source: Stage, saved: Saved | None = None) -> _Open | None:
+        """Open a dataset of the source's next element."""
+        before = source.state()
+        for element in source:
+            node = called(self._node.make, element, self._node.describe())
+            return _Open(node.start(self._run, saved), before)
+        return None
+
+    def __next__(self) -> Any:
+        while True:
+            if self._open[self._place] is None and not self._is_over:
+                self._open[self._place] = self._opened(self._source)
+                self._is_over = self._open[self._place] is None
+            opened = self._open[self._place]
+            if opened is not None:
+                for element in opened.stage:
+                    self._count()
+                    return element
+                opened.stage.close()
+                self._open[self._place] = None
+            elif not any(self._open):
+                raise StopIteration
+            self._place, self._given = (self._place + 1) % self._node.cycle, 0
+
+    def _count(self) -> None:
+        self._given += 1
+        if self._given == self._node.block:
+            self._place, self._given = (self._place + 1) % self._node.cycle, 0
+
+    def state(self) -> State:
+        """Return where the source and all datasets are that are being read."""
+        return {
+            "source": self._source.state(),
+            "open": [
+                {"place": place, "before": one.before, "stage": one.stage.state()}
+                for place, one in enumerate(self._open)
+                if one is not None
+            ],
+            "place": self._place,
+            "given": self._given,
+            "over": int(self._is_over),
+        }
+
+    def close(self) -> None:
+        """Close all of them."""
+        for one in self._open:
+            if one is not None:
+                one.stage.close()
+        self._source.close()

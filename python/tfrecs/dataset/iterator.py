@@ -1,0 +1,155 @@
+"""A pass over a dataset, which knows where it is."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from typing import Any, Self
+
+from tfrecs.dataset.files import Files
+from tfrecs.dataset.node import Node, Run, Stage
+from tfrecs.dataset.saved import Saved, State
+from tfrecs.dataset.shard import Shard
+from tfrecs.errors import StateError
+
+# Raised when what states hold means something else.
+VERSION = 1
+
+
+class DatasetIterator(Iterator[Any]):
+    """Iterates over a dataset, says where it is, and goes on from there in another process.
+
+    `state_dict()` is a small dict for JSON, whatever the buffers hold; `load_state_dict()` of an
+    iterator over the same plan and files goes on with exactly what would have come next.
+
+    Example:
+        >>> import json, tfrecs
+        >>> with tfrecs.RecordWriter("six.tfrecord") as out:
+        ...     out.write_batch([b"%d" % i for i in range(6)])
+        >>> it = iter(tfrecs.Dataset("six.tfrecord").shuffle(1).batch(2))
+        >>> first, state = next(it), json.dumps(it.state_dict())
+        >>> again = iter(tfrecs.Dataset("six.tfrecord").shuffle(1).batch(2))
+        >>> again.load_state_dict(json.loads(state))
+        >>> [batch.tolist() for batch in again] == [batch.tolist() for batch in it]
+        True
+    """
+
+    def __init__(self, node: Node, run: Run) -> None:
+        """Begin a pass; nothing is read before the first element is asked for."""
+        self._node = node
+        self._run = run
+        self._stage: Stage | None = None
+        self._is_closed = False
+
+    def __next__(self) -> Any:
+        """Return the next element. Behind the last one, and behind an error, nothing comes."""
+        if self._is_closed:
+            raise StopIteration
+        try:
+            return next(self._begun())
+        except BaseException:
+            # Whoever keeps the error, with its traceback, keeps no threads.
+            self.close()
+            raise
+
+    def _begun(self) -> Stage:
+        if self._stage is None:
+            self._stage = self._node.start(self._run, None)
+        return self._stage
+
+    def state_dict(self) -> State:
+        """Return where the pass is, behind the element that came last."""
+        stage = self._begun()
+        return {
+            "tfrecs": VERSION,
+            "epoch": self._run.epoch,
+            "plan": [_digest(line) for line in _plan(self._node)],
+            "files": [files.fingerprint for files in sources_of(self._node)],
+            "stripe": None if self._run.stripe is None else list(self._run.stripe),
+            "at": stage.state(),
+        }
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on where `state` says.
+
+        Raises:
+            StateError: It is none, or of another plan, or of other files; the text says what
+                differs. The iterator is where it was.
+        """
+        saved = Saved(state)
+        version = saved.integer("tfrecs")
+        if version != VERSION:
+            raise StateError(f"the state is of version {version}, and this tfrecs knows {VERSION}")
+        saved.only(["tfrecs", "epoch", "plan", "files", "stripe", "at"])
+        self._check_stripe(saved)
+        self._check_plan(saved)
+        files = sources_of(self._node)
+        for one, theirs in zip(files, saved.children("files", len(files), len(files)), strict=True):
+            one.check(theirs)
+        run = Run(saved.integer("epoch"), self._run.stripe)
+        try:
+            stage = self._node.start(run, saved.child("at"))
+        except OverflowError as error:
+            raise StateError(f"the state is not one of this dataset: {error}") from error
+        self.close()
+        self._is_closed, self._stage, self._run = False, stage, run
+
+    def _check_stripe(self, saved: Saved) -> None:
+        stripe = self._run.stripe
+        if not saved.is_same("stripe", None if stripe is None else list(stripe)):
+            raise StateError(
+                "the state is of one of several workers, or this is one: the same number of "
+                "workers, and the same one, can go on from it"
+            )
+
+    def _check_plan(self, saved: Saved) -> None:
+        lines = list(_plan(self._node))
+        theirs = saved.strings("plan")
+        for number, line in enumerate(lines):
+            if number >= len(theirs) or theirs[number] != _digest(line):
+                here = line.strip().splitlines()[0]
+                raise StateError(
+                    f"the state is of another plan: step {number + 1} is {here!r} here"
+                )
+        if len(theirs) > len(lines):
+            raise StateError(
+                f"the state is of another plan, of {len(theirs)} steps; this one has {len(lines)}"
+            )
+
+    def close(self) -> None:
+        """Let go of threads and files. Nothing comes any more."""
+        self._is_closed = True
+        if self._stage is not None:
+            self._stage.close()
+
+    def __enter__(self) -> Self:
+        """Return self."""
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        """Close."""
+        self.close()
+
+
+def sources_of(node: Node) -> list[Files]:
+    """Return the sources of a plan."""
+    if isinstance(node, Files):
+        return [node]
+    return [files for source in node.sources for files in sources_of(source)]
+
+
+def _plan(node: Node) -> Iterator[str]:
+    """Yield the steps of a plan, as far as a state depends on them."""
+    for source in node.sources:
+        yield from _plan(source)
+    if isinstance(node, Files):
+        # Files are told apart by their sizes, wherever they lie.
+        yield "\n".join(["Dataset", *node.spec.lines()])
+    elif isinstance(node, Shard):
+        yield f"shard(remainder={node.remainder!r})"
+    else:
+        yield node.describe()
+
+
+def _digest(line: str) -> str:
+    return hashlib.sha256(line.encode()).hexdigest()[:8]

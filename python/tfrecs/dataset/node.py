@@ -1,0 +1,138 @@
+"""Steps of a plan, and what runs of them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tfrecs.dataset.order import Length, RecordOrder
+from tfrecs.dataset.saved import Saved, State
+
+
+@dataclass(frozen=True)
+class Run:
+    """A pass over a plan.
+
+    Attributes:
+        epoch: Which pass it is: what shuffles makes another order in each.
+        stripe: Every how manieth of the last step's elements are wanted, and from which one on;
+            None if all are. It divides the work among processes that give their elements in turn.
+    """
+
+    epoch: int = 0
+    stripe: tuple[int, int] | None = None
+
+    def whole(self) -> Run:
+        """Return the same pass for all elements."""
+        return replace(self, stripe=None)
+
+
+class Stage(Iterator[Any]):
+    """What runs of a step: it gives elements, and says where it is."""
+
+    @abstractmethod
+    def state(self) -> State:
+        """Return what the step begins from again, behind the last element that it gave.
+
+        It is small, whatever the step holds, and becomes JSON.
+        """
+
+    def skip(self, n: int) -> None:
+        """Leave out the next `n` elements, at less than their cost where that can be."""
+        for _ in zip(range(n), self, strict=False):
+            pass
+
+    def close(self) -> None:
+        """Let go of threads and files. It may be called twice."""
+
+
+class Node(ABC):
+    """A step of a plan: it only says what to do."""
+
+    # Whether each element is made of just one of the source's, so that leaving out one of the
+    # source's leaves out its own.
+    one_to_one = False
+
+    @property
+    @abstractmethod
+    def sources(self) -> tuple[Node, ...]:
+        """The steps before it."""
+
+    @abstractmethod
+    def describe(self) -> str:
+        """Return the call that made it; a state of another plan is told apart by that."""
+
+    @abstractmethod
+    def length(self) -> Length:
+        """Return how many elements it gives."""
+
+    @abstractmethod
+    def begin(self, run: Run, saved: Saved | None) -> Stage:
+        """Start the step, where `saved` says or at the beginning."""
+
+    def order(self) -> RecordOrder | None:
+        """Return which records of files its elements are, if they are no more than that."""
+        return None
+
+    def start(self, run: Run, saved: Saved | None) -> Stage:
+        """Start the step for the elements that the run wants."""
+        if run.stripe is None or self.one_to_one:
+            return self.begin(run, saved)
+        return Striped(self, run, saved)
+
+    def lines(self) -> Iterator[str]:
+        """Yield the plan, a step a line, from the files outwards."""
+        for number, source in enumerate(self.sources):
+            for line in source.lines():
+                yield line if number == 0 else f"    {line}"
+        yield self.describe()
+
+
+class Striped(Stage):
+    """Every so manieth element of a step."""
+
+    def __init__(self, node: Node, run: Run, saved: Saved | None) -> None:
+        """Start the step, and leave out what others give."""
+        assert run.stripe is not None
+        self._num, self._pending = run.stripe
+        inner = None
+        if saved is not None:
+            inner = saved.only(["source", "pending"]).child("source")
+            self._pending = saved.integer("pending", most=self._num)
+        self._stage = node.begin(run.whole(), inner)
+
+    def __next__(self) -> Any:
+        """Return the next one of them."""
+        if self._pending:
+            self._stage.skip(self._pending)
+        self._pending = self._num - 1
+        return next(self._stage)
+
+    def state(self) -> State:
+        """Return where the step is, and how many others are to come first."""
+        return {"source": self._stage.state(), "pending": self._pending}
+
+    def close(self) -> None:
+        """Close the step."""
+        self._stage.close()
+
+
+def called(function: Callable[..., Any], element: Any, where: str) -> Any:
+    """Call a user's function; what it raises says where in the plan that was."""
+    try:
+        return function(element)
+    except StopIteration as error:
+        # It would end the iteration, as if there were no more elements.
+        raise RuntimeError(f"a function has raised StopIteration, in {where.strip()}") from error
+    except Exception as error:
+        error.add_note(f"in {where.strip()} of a Dataset")
+        raise
+
+
+def name_of(function: Any) -> str:
+    """Return by what name a function is known again."""
+    module = getattr(function, "__module__", None)
+    name = getattr(function, "__qualname__", None) or type(function).__qualname__
+    return f"{module}.{name}" if module else name

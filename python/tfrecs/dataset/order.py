@@ -1,0 +1,105 @@
+"""Records of files in any order that can be computed: what the native side reads by itself."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, TypeAlias
+
+from tfrecs import _core
+from tfrecs.access import IndexedRecords
+from tfrecs.dataset.saved import Saved, State
+from tfrecs.dataset.spec import Spec
+
+Length: TypeAlias = int | float | None
+"""How many elements there are: math.inf, or None if nobody knows before it has read them."""
+
+ENDLESS = math.inf
+
+Step: TypeAlias = tuple[Any, ...]
+"""A step as the native side takes it."""
+
+
+class Source(Protocol):
+    """Files, and how they are read."""
+
+    @property
+    def spec(self) -> Spec:
+        """What to parse of them."""
+
+    @property
+    def records(self) -> IndexedRecords:
+        """The records, any of them at once."""
+
+    def scan(
+        self, size: int, drop_remainder: bool, most_bytes: int | None = None, raw: bool = False
+    ) -> Any:
+        """Begin to read batches from the beginning, without an index."""
+
+    def gather(
+        self,
+        steps: list[Step],
+        epoch: int,
+        size: int,
+        drop_remainder: bool,
+        first_batch: int,
+        raw: bool = False,
+    ) -> Any:
+        """Begin to read batches of records in the order that `steps` say."""
+
+    def about(self, nbytes: int, most: int) -> int:
+        """Return how many records have about `nbytes` bytes, `most` of them at most."""
+
+
+@dataclass(frozen=True)
+class RecordOrder:
+    """Some records of files, in some order.
+
+    Attributes:
+        files: The files.
+        steps: What is done to the order of their records, from the files outwards.
+    """
+
+    files: Source
+    steps: tuple[Step, ...] = ()
+
+    def then(self, *step: Any) -> RecordOrder:
+        """Return the order that a further step makes of this one."""
+        return replace(self, steps=(*self.steps, step))
+
+    @property
+    def native(self) -> list[Step]:
+        """All steps as the native side takes them; the files are opened for that."""
+        return [("records", len(self.files.records)), *self.steps]
+
+    def length(self) -> Length:
+        """Return how many records there are."""
+        length = _core.order_length(self.native)
+        return ENDLESS if length is None else length
+
+    def at_shard(self, saved: Saved | None, per_element: int) -> tuple[RecordOrder, Saved | None]:
+        """Return the order from which a state's remainder comes, whatever its number of shards.
+
+        A state of one shard of four is one of all: each has given as many elements. So two shards
+        can go on where four have stopped, unless something behind them depends on their number.
+        """
+        if saved is None:
+            return self, saved
+        if not self.steps or self.steps[-1][0] != "shard":
+            return self, saved.only(["at"])
+        saved.only(["at", "num", "base"])
+        num, base = saved.integer("num", 1), saved.integer("base")
+        _, mine, index, _, policy = self.steps[-1]
+        if num == mine:
+            return replace(
+                self, steps=(*self.steps[:-1], ("shard", mine, index, base, policy))
+            ), saved
+        base += saved.integer("at") * per_element * num
+        moved = replace(self, steps=(*self.steps[:-1], ("shard", mine, index, base, policy)))
+        return moved, Saved({"at": 0, "num": mine, "base": base})
+
+    def state(self, at: int) -> State:
+        """Return the state behind `at` elements."""
+        if self.steps and self.steps[-1][0] == "shard":
+            return {"at": at, "num": self.steps[-1][1], "base": self.steps[-1][3]}
+        return {"at": at}

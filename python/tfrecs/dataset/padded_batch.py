@@ -1,0 +1,223 @@
+"""padded_batch(): elements of different lengths side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from tfrecs.arrays import BytesArray, RaggedTensor, SparseTensor
+from tfrecs.dataset.batch import batches
+from tfrecs.dataset.collate import arrays_of, joined
+from tfrecs.dataset.gathered import Batches
+from tfrecs.dataset.node import Node, Run, Stage
+from tfrecs.dataset.order import Length
+from tfrecs.dataset.saved import Saved, State
+from tfrecs.errors import SpecError
+
+Shape: TypeAlias = Sequence[int | None]
+
+
+@dataclass(frozen=True)
+class Padding:
+    """How values are made equally long.
+
+    Attributes:
+        shapes: The shape of each value by its name, or of all; None is as long as the longest of
+            the batch.
+        values: What is put behind short ones, by name or for all.
+    """
+
+    shapes: Mapping[str, Shape] | Shape | None = None
+    values: Mapping[str, Any] | Any = None
+
+    def shape_of(self, name: str | None) -> Shape | None:
+        """Return the shape that is asked for."""
+        if isinstance(self.shapes, Mapping):
+            return None if name is None else self.shapes.get(name)
+        return self.shapes
+
+    def value_of(self, name: str | None) -> Any:
+        """Return what is put behind short ones."""
+        if isinstance(self.values, Mapping):
+            return None if name is None else self.values.get(name)
+        return self.values
+
+    def describe(self) -> str:
+        """Return the arguments."""
+        given = {"padded_shapes": self.shapes, "padding_values": self.values}
+        return "".join(
+            f", {name}={dict(one) if isinstance(one, Mapping) else one!r}"
+            for name, one in given.items()
+            if one is not None
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class PaddedBatch(Node):
+    """Batches of `size` elements that padding makes equally long."""
+
+    source: Node
+    size: int
+    padding: Padding
+    drop_remainder: bool
+
+    @property
+    def sources(self) -> tuple[Node, ...]:
+        """The elements."""
+        return (self.source,)
+
+    def describe(self) -> str:
+        """Return the call."""
+        rest = ", drop_remainder=True" if self.drop_remainder else ""
+        return f"  .padded_batch({self.size}{self.padding.describe()}{rest})"
+
+    def length(self) -> Length:
+        """Return how many batches there are."""
+        return batches(self.source.length(), self.size, self.drop_remainder)
+
+    def start(self, run: Run, saved: Saved | None) -> Stage:
+        """Begin; what is parsed of records is padded as whole columns."""
+        order = self.source.order()
+        if order is None or order.files.spec.features is None:
+            return super().start(run, saved)
+        batches = Batches(order, self.size, self.drop_remainder, run, saved)
+        return _PaddedColumns(self, batches)
+
+    def begin(self, run: Run, saved: Saved | None) -> Stage:
+        """Begin where the source does."""
+        return _PaddedBatches(self, self.source.start(run, saved))
+
+
+class _PaddedColumns(Stage):
+    def __init__(self, node: PaddedBatch, source: Stage) -> None:
+        self._node = node
+        self._source = source
+
+    def __next__(self) -> Any:
+        padding = self._node.padding
+        batch = next(self._source)
+        return {name: _padded_column(column, name, padding) for name, column in batch.items()}
+
+    def state(self) -> State:
+        """Return the source's."""
+        return self._source.state()
+
+    def close(self) -> None:
+        """Close the source."""
+        self._source.close()
+
+
+def _padded_column(column: Any, name: str, padding: Padding) -> Any:
+    """Return a column whose rows are as long as asked for, or as the longest."""
+    fill = padding.value_of(name)
+    if isinstance(column, SparseTensor | RaggedTensor):
+        column = column.to_dense(fill)
+    shape = _wanted(column.shape[1:], name, padding.shape_of(name))
+    return column if shape == column.shape[1:] else _side_by_side(column, name, padding)
+
+
+class _PaddedBatches(Stage):
+    def __init__(self, node: PaddedBatch, source: Stage) -> None:
+        self._node = node
+        self._source = source
+
+    def __next__(self) -> Any:
+        elements = list(islice(self._source, self._node.size))
+        short = len(elements) < self._node.size
+        if not elements or (short and self._node.drop_remainder):
+            raise StopIteration
+        return padded(elements, self._node.padding)
+
+    def skip(self, n: int) -> None:
+        """Leave out the elements of `n` batches."""
+        self._source.skip(n * self._node.size)
+
+    def state(self) -> State:
+        """Return the source's: no element is left over between two batches."""
+        return self._source.state()
+
+    def close(self) -> None:
+        """Close the source."""
+        self._source.close()
+
+
+def padded(elements: Sequence[Any], padding: Padding) -> Any:
+    """Return one batch of `elements`, whose values padding makes equally long.
+
+    Raises:
+        SpecError: Values have different numbers of dimensions, or are longer than asked for.
+
+    Example:
+        >>> padded([{"a": [1, 2]}, {"a": [3]}], Padding(values=-1))
+        {'a': array([[ 1,  2],
+               [ 3, -1]])}
+    """
+    if isinstance(elements[0], list):
+        return _side_by_side(elements, None, padding)
+    lists = [_without_lists(element) for element in elements]
+    return joined(lists, partial(_side_by_side, padding=padding))
+
+
+def _without_lists(element: Any) -> Any:
+    """Take lists for arrays: here they are values, and not what values are in."""
+    if isinstance(element, Mapping):
+        return {name: _without_lists(value) for name, value in element.items()}
+    if isinstance(element, tuple):
+        return tuple([_without_lists(value) for value in element])
+    return _dense(element)
+
+
+def _dense(value: Any) -> Any:
+    if isinstance(value, SparseTensor | RaggedTensor):
+        return value.to_dense()
+    if isinstance(value, list) and value and isinstance(value[0], bytes | str):
+        return BytesArray.from_values(value)
+    return arrays_of(value)
+
+
+def _side_by_side(values: Sequence[Any], name: str | None, padding: Padding) -> Any:
+    arrays = [_dense(value) for value in values]
+    shape = _shape(arrays, name, padding.shape_of(name))
+    fill = padding.value_of(name)
+    if isinstance(arrays[0], BytesArray):
+        objects = np.full((len(arrays), *shape), b"" if fill is None else fill, object)
+    else:
+        dtype = np.result_type(*[array.dtype for array in arrays])
+        objects = np.full((len(arrays), *shape), 0 if fill is None else fill, dtype)
+    for number, array in enumerate(arrays):
+        place: Any = (number, *map(slice, array.shape))
+        objects[place] = np.asarray(array)[()]
+    if isinstance(arrays[0], BytesArray):
+        return BytesArray.from_values(objects.ravel().tolist()).reshape(objects.shape)
+    return objects
+
+
+def _shape(arrays: Sequence[Any], name: str | None, wanted: Shape | None) -> tuple[int, ...]:
+    """Return the shape of all rows."""
+    ranks = {array.ndim for array in arrays}
+    if len(ranks) > 1:
+        what = name or "the elements"
+        raise SpecError(f"{what}: values of {sorted(ranks)} dimensions make no batch")
+    lengths = zip(*[array.shape for array in arrays], strict=True)
+    return _wanted(tuple(map(max, lengths)), name, wanted)
+
+
+def _wanted(longest: tuple[int, ...], name: str | None, wanted: Shape | None) -> tuple[int, ...]:
+    """Return the shape of rows of which none is longer than `longest`."""
+    if wanted is None:
+        return longest
+    what = f"{name or 'the elements'}: padded_shapes says {list(wanted)}, and"
+    if len(wanted) != len(longest):
+        raise SpecError(f"{what} the values have {len(longest)} dimensions")
+    fixed = [
+        length if most is None or most < 0 else most
+        for most, length in zip(wanted, longest, strict=True)
+    ]
+    if any(length > most for most, length in zip(fixed, longest, strict=True)):
+        raise SpecError(f"{what} a value has {list(longest)}")
+    return tuple(fixed)

@@ -1,0 +1,326 @@
+"""The steps that a dataset can be given, each a method that returns another dataset."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from tfrecs.dataset.batch import Batch
+from tfrecs.dataset.bucket import Bucket
+from tfrecs.dataset.cache import Cache
+from tfrecs.dataset.concatenate import Concatenate
+from tfrecs.dataset.enumerated import Enumerate
+from tfrecs.dataset.interleave import Interleave
+from tfrecs.dataset.map import Filter, Map
+from tfrecs.dataset.mix import STOPS, Mix
+from tfrecs.dataset.node import Node
+from tfrecs.dataset.padded_batch import PaddedBatch, Padding, Shape
+from tfrecs.dataset.prefetch import Prefetch
+from tfrecs.dataset.repeat import Repeat
+from tfrecs.dataset.shard import POLICIES, Shard
+from tfrecs.dataset.shuffle import BufferShuffle, Shuffle
+from tfrecs.dataset.take import Skip, Take
+from tfrecs.dataset.unbatch import Unbatch
+from tfrecs.dataset.zipped import Zip
+from tfrecs.errors import SpecError
+from tfrecs.limits import checked_limit
+
+
+class Transforms(ABC):
+    """What all datasets can be made into."""
+
+    @property
+    @abstractmethod
+    def node(self) -> Node:
+        """The last step of the plan."""
+
+    @abstractmethod
+    def _with(self, node: Node) -> Self:
+        """Return the dataset of a plan with one step more."""
+
+    def shard(self, num: int, index: int, remainder: str = "uneven") -> Self:
+        """Return a dataset of every `num`-th element, from element `index` on.
+
+        Args:
+            num: How many shards there are, for example of processes that train together.
+            index: Which one this is, from 0 on.
+            remainder: What becomes of a last round of fewer than `num` elements: "uneven", as in
+                TensorFlow, some shards have one more; "drop", it is left out, and "pad", its
+                elements come again, so that all shards have equally many.
+
+        Example:
+            >>> import tfrecs
+            >>> with tfrecs.RecordWriter("five.tfrecord") as out:
+            ...     out.write_batch([b"%d" % i for i in range(5)])
+            >>> list(tfrecs.Dataset("five.tfrecord").shard(2, index=0))
+            [b'0', b'2', b'4']
+        """
+        num, index = checked_limit("num", num), _number("index", index)
+        if not 0 <= index < num:
+            raise SpecError(f"there are {num} shards, from 0 to {num - 1}, and no shard {index}")
+        if remainder not in POLICIES:
+            raise SpecError(f"remainder must be one of {', '.join(POLICIES)}, not {remainder!r}")
+        return self._with(Shard(self.node, num, index, remainder))
+
+    def shuffle(self, seed: int = 0, buffer_size: int | None = None) -> Self:
+        """Return a dataset of the same elements in random order, another one in each epoch.
+
+        Without `buffer_size` all records of all files are shuffled: the order is computed, so it
+        takes no memory, and is the same on every machine; records are read where they lie, by an
+        index that is made when it is first needed. Put it before what works on elements (map(),
+        filter()).
+
+        With `buffer_size` any elements are shuffled as they come: blocks of so many, and once more
+        in blocks that begin in the middle of the first ones. A dataset that fits into the buffer is
+        shuffled uniformly. One and a half times as many elements are held in memory.
+
+        Which epoch it is, repeat() and the passes over a dataset count: `set_epoch`.
+
+        Raises:
+            SpecError: All elements are to be shuffled, and they are not just records of files.
+
+        Example:
+            >>> import tfrecs
+            >>> with tfrecs.RecordWriter("five.tfrecord") as out:
+            ...     out.write_batch([b"%d" % i for i in range(5)])
+            >>> sorted(tfrecs.Dataset("five.tfrecord").shuffle(seed=7))
+            [b'0', b'1', b'2', b'3', b'4']
+        """
+        seed = _number("seed", seed) % 2**64
+        if buffer_size is not None:
+            size = checked_limit("buffer_size", buffer_size)
+            return self._with(BufferShuffle(self.node, seed, size))
+        if self.node.order() is None:
+            raise SpecError(
+                "only records of files can be shuffled all at once: call shuffle() before what "
+                "works on elements, or give a buffer_size"
+            )
+        return self._with(Shuffle(self.node, seed))
+
+    def repeat(self, count: int | None = None) -> Self:
+        """Return a dataset of all elements `count` times, without end if that is None or -1.
+
+        Each pass is an epoch: a shuffle() before it has another order in each. Batches made behind
+        it go on across the ends of passes.
+        """
+        if count is not None:
+            count = _number("count", count)
+        return self._with(Repeat(self.node, None if count is None or count < 0 else count))
+
+    def take(self, count: int) -> Self:
+        """Return a dataset of the first `count` elements, of all if that is -1."""
+        count = _number("count", count)
+        return self._with(Take(self.node, count)) if count >= 0 else self
+
+    def skip(self, count: int) -> Self:
+        """Return a dataset of the elements behind the first `count`, of none if that is -1."""
+        count = _number("count", count)
+        return self._with(Skip(self.node, count) if count >= 0 else Take(self.node, 0))
+
+    def batch(self, n: int, drop_remainder: bool = False) -> Self:
+        """Return a dataset of batches of `n` elements.
+
+        Args:
+            n: How many elements a batch has. Batches go on across the ends of files.
+            drop_remainder: Whether to leave out the last batch if it has fewer.
+
+        Returns:
+            A dataset whose elements are, of records, Records; with features, Batches of what
+            parse_example makes of them; with those of SequenceExamples, tuples of a Batch of the
+            context, a Batch of the feature lists, and a dict of the lengths of those that are
+            padded, as parse_sequence_example returns them. Of elements that Python functions made,
+            arrays, and tuples and dicts of arrays, with one dimension more.
+
+        Raises:
+            SpecError: `n` is no positive integer.
+
+        Example:
+            >>> import tfrecs
+            >>> with tfrecs.RecordWriter("letters.tfrecord") as out:
+            ...     out.write_batch([b"a", b"b", b"c"])
+            >>> [batch.tolist() for batch in tfrecs.Dataset("letters.tfrecord").batch(2)]
+            [[b'a', b'b'], [b'c']]
+        """
+        if isinstance(n, bool) or not hasattr(n, "__index__") or n < 1:
+            raise SpecError(f"a batch has a positive number of records, not {n!r}")
+        if isinstance(self.node, Batch | PaddedBatch):
+            raise SpecError(f"this dataset has batches of {self.node.size} already")
+        return self._with(Batch(self.node, n.__index__(), bool(drop_remainder)))
+
+    def padded_batch(
+        self,
+        n: int,
+        padded_shapes: Mapping[str, Shape] | Shape | None = None,
+        padding_values: Mapping[str, Any] | Any = None,
+        drop_remainder: bool = False,
+    ) -> Self:
+        """Return a dataset of batches of `n` elements, whose values are made equally long.
+
+        Args:
+            n: How many elements a batch has.
+            padded_shapes: The shape of each value, by name or one for all; None, or None for a
+                dimension, is as long as the longest of the batch.
+            padding_values: What comes behind short values, by name or for all: 0 or b"".
+            drop_remainder: Whether to leave out the last batch if it has fewer.
+
+        Example:
+            >>> import tfrecs
+            >>> with tfrecs.RecordWriter("words.tfrecord") as out:
+            ...     for n in (1, 3):
+            ...         out.write(tfrecs.encode_example({"ids": list(range(n))}))
+            >>> ds = tfrecs.Dataset("words.tfrecord", {"ids": tfrecs.VarLenFeature("int64")})
+            >>> next(iter(ds.padded_batch(2, padding_values=-1)))["ids"]
+            array([[ 0, -1, -1],
+                   [ 0,  1,  2]])
+        """
+        padding = Padding(padded_shapes, padding_values)
+        return self._with(
+            PaddedBatch(self.node, checked_limit("n", n), padding, bool(drop_remainder))
+        )
+
+    def bucket_by_length(
+        self,
+        length_of: Callable[[Any], int],
+        boundaries: Sequence[int],
+        batch_sizes: Sequence[int],
+        padded_shapes: Mapping[str, Shape] | Shape | None = None,
+        padding_values: Mapping[str, Any] | Any = None,
+        drop_remainder: bool = False,
+    ) -> Self:
+        """Return a dataset of padded batches of elements of about the same length.
+
+        Args:
+            length_of: The length of an element.
+            boundaries: Where one bucket ends and the next begins: the lengths below the first,
+                those from it up to the second, and so on.
+            batch_sizes: How many elements make a batch, for each of the buckets: one more than
+                boundaries.
+            padded_shapes: As for padded_batch().
+            padding_values: As for padded_batch().
+            drop_remainder: Whether to leave out what is left in the buckets in the end.
+        """
+        edges = tuple(_number("boundaries", edge) for edge in boundaries)
+        sizes = tuple(checked_limit("batch_sizes", size) for size in batch_sizes)
+        if list(edges) != sorted(set(edges)) or len(sizes) != len(edges) + 1:
+            raise SpecError(
+                f"{len(edges)} boundaries, which must rise, need {len(edges) + 1} batch_sizes, "
+                f"not {len(sizes)}"
+            )
+        padding = Padding(padded_shapes, padding_values)
+        return self._with(Bucket(self.node, length_of, edges, sizes, padding, bool(drop_remainder)))
+
+    def map(self, function: Callable[[Any], Any], num_threads: int = 0) -> Self:
+        """Return a dataset of what `function` makes of each element: of batches, behind batch().
+
+        Args:
+            function: It is called with one element. To resume exactly, it must give the same for
+                the same element.
+            num_threads: How many threads call it; 0 calls it when an element is asked for. Results
+                come in order.
+        """
+        return self._with(Map(self.node, _callable(function), _natural("num_threads", num_threads)))
+
+    def filter(self, predicate: Callable[[Any], Any]) -> Self:
+        """Return a dataset of the elements for which `predicate` is true."""
+        return self._with(Filter(self.node, _callable(predicate)))
+
+    def enumerate(self, start: int = 0) -> Self:
+        """Return a dataset of pairs of a number, from `start` on, and an element."""
+        return self._with(Enumerate(self.node, _number("start", start)))
+
+    def unbatch(self) -> Self:
+        """Return a dataset of the rows of batches, one by one."""
+        return self._with(Unbatch(self.node))
+
+    def prefetch(self, n: int = 2) -> Self:
+        """Return the same dataset, up to `n` elements of which are made ahead, on a thread.
+
+        What is read and parsed natively is made ahead anyway; this is for what Python functions
+        make.
+        """
+        return self._with(Prefetch(self.node, checked_limit("n", n)))
+
+    def cache(self) -> Self:
+        """Return the same dataset, whose first whole pass keeps all elements in memory."""
+        return self._with(Cache(self.node))
+
+    def zip(self, *others: Transforms) -> Self:
+        """Return a dataset of tuples of an element of each, until the first of them ends."""
+        return self._with(Zip(self._parts(others)))
+
+    def concatenate(self, *others: Transforms) -> Self:
+        """Return a dataset of all elements of this one, and then of the others."""
+        return self._with(Concatenate(self._parts(others)))
+
+    def mix(
+        self,
+        *others: Transforms,
+        weights: Sequence[float] | None = None,
+        seed: int = 0,
+        stop: str = "first",
+    ) -> Self:
+        """Return a dataset of elements of this one and the others, drawn at random.
+
+        Args:
+            others: Datasets.
+            weights: How often to draw from each, this one first; None is equally often.
+            seed: Which draws.
+            stop: "first": it ends when one of them does; "all": when all have.
+        """
+        parts = self._parts(others)
+        given = [1.0] * len(parts) if weights is None else [float(weight) for weight in weights]
+        if len(given) != len(parts) or not all(0 < weight < np.inf for weight in given):
+            raise SpecError(f"{len(parts)} datasets need as many positive weights, not {weights!r}")
+        if stop not in STOPS:
+            raise SpecError(f'stop must be "first" or "all", not {stop!r}')
+        return self._with(Mix(parts, tuple(given), _number("seed", seed), stop))
+
+    def interleave(
+        self, function: Callable[[Any], Transforms], cycle_length: int = 2, block_length: int = 1
+    ) -> Self:
+        """Return a dataset of elements of several datasets in turn.
+
+        Args:
+            function: Makes a dataset of an element of this one.
+            cycle_length: How many datasets are read at a time.
+            block_length: How many elements come of one before it is the next one's turn.
+        """
+
+        def make(element: Any) -> Node:
+            made = _callable(function)(element)
+            if not isinstance(made, Transforms):
+                raise SpecError(f"interleave() needs a function that makes a Dataset, not {made!r}")
+            return made.node
+
+        cycle = checked_limit("cycle_length", cycle_length)
+        block = checked_limit("block_length", block_length)
+        return self._with(Interleave(self.node, function, make, cycle, block))
+
+    def _parts(self, others: Sequence[Transforms]) -> tuple[Node, ...]:
+        if not all(isinstance(other, Transforms) for other in others):
+            raise SpecError(f"these must be Datasets: {others!r}")
+        return (self.node, *(other.node for other in others))
+
+
+def _number(what: str, given: Any) -> int:
+    if isinstance(given, bool) or not hasattr(given, "__index__"):
+        raise SpecError(f"{what} must be an integer, not {given!r}")
+    number: int = given.__index__()
+    return number
+
+
+def _natural(what: str, given: Any) -> int:
+    number = _number(what, given)
+    if number < 0:
+        raise SpecError(f"{what} must not be negative, and is {number}")
+    return number
+
+
+def _callable(given: Any) -> Callable[[Any], Any]:
+    if not callable(given):
+        raise SpecError(f"this must be a function: {given!r}")
+    function: Callable[[Any], Any] = given
+    return function

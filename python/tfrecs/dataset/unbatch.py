@@ -1,0 +1,110 @@
+"""unbatch(): the elements of batches one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tfrecs.arrays import SparseTensor
+from tfrecs.dataset.node import Node, Run, Stage
+from tfrecs.dataset.order import Length
+from tfrecs.dataset.saved import MOST, Saved, State
+from tfrecs.errors import SpecError
+
+
+@dataclass(frozen=True, eq=False)
+class Unbatch(Node):
+    """The rows of the source's elements."""
+
+    source: Node
+
+    @property
+    def sources(self) -> tuple[Node, ...]:
+        """The batches."""
+        return (self.source,)
+
+    def describe(self) -> str:
+        """Return the call."""
+        return "  .unbatch()"
+
+    def length(self) -> Length:
+        """Return None: nobody knows how large the batches are."""
+        return 0 if self.source.length() == 0 else None
+
+    def begin(self, run: Run, saved: Saved | None) -> Stage:
+        """Begin with the first row, or the one that a state says."""
+        return _Unbatch(self, run, saved)
+
+
+class _Unbatch(Stage):
+    """Its state is where the source was before the batch, and how many of its rows were given."""
+
+    def __init__(self, node: Unbatch, run: Run, saved: Saved | None) -> None:
+        self._row, inner = 0, None
+        if saved is not None:
+            self._row = saved.only(["row", "source"]).integer("row", most=MOST)
+            inner = saved.child("source")
+        self._source = node.source.start(run, inner)
+        self._before = self._source.state()
+        self._batch: Any = None
+        self._rows = 0
+        if self._row:
+            self._open(next(self._source, None))
+
+    def _open(self, batch: Any) -> None:
+        self._batch, self._rows = batch, 0 if batch is None else rows_of(batch)
+
+    def __next__(self) -> Any:
+        while self._row >= self._rows:
+            self._before = self._source.state()
+            batch = next(self._source)
+            self._row = 0
+            self._open(batch)
+        self._row += 1
+        return row_of(self._batch, self._row - 1)
+
+    def state(self) -> State:
+        """Return where the source was before the batch, and which row comes next."""
+        if self._row >= self._rows:
+            return {"source": self._source.state(), "row": 0}
+        return {"source": self._before, "row": self._row}
+
+    def close(self) -> None:
+        """Close the source."""
+        self._source.close()
+
+
+def rows_of(batch: Any) -> int:
+    """Return how many rows a batch has.
+
+    Raises:
+        SpecError: It has none, for example because it is a number.
+    """
+    if isinstance(batch, Mapping):
+        if hasattr(batch, "num_rows"):
+            return int(batch.num_rows)
+        return rows_of(next(iter(batch.values()))) if batch else 0
+    if isinstance(batch, tuple):
+        return rows_of(batch[0]) if batch else 0
+    if isinstance(batch, SparseTensor):
+        return int(batch.dense_shape[0])
+    try:
+        return len(batch)
+    except TypeError as error:
+        raise SpecError(f"unbatch() needs batches, not {type(batch).__name__}") from error
+
+
+def row_of(batch: Any, row: int) -> Any:
+    """Return a row of a batch.
+
+    Raises:
+        SpecError: The batch has a SparseTensor, of which there are no rows.
+    """
+    if isinstance(batch, Mapping):
+        return {name: row_of(column, row) for name, column in batch.items()}
+    if isinstance(batch, tuple):
+        return tuple([row_of(column, row) for column in batch])
+    if isinstance(batch, SparseTensor):
+        raise SpecError("unbatch() takes no SparseTensor apart; ask for a RaggedFeature instead")
+    return batch[row]

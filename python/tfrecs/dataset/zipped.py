@@ -1,0 +1,38 @@
+"""zip(): elements of several datasets side by side."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfrecs.dataset.node import Run, Stage
+from tfrecs.dataset.order import Length
+from tfrecs.dataset.saved import Saved
+from tfrecs.dataset.several import Several, Stages
+
+
+class Zip(Several):
+    """Tuples of an element of each source, until one of them ends."""
+
+    def describe(self) -> str:
+        """Return the call."""
+        return f"  .zip({len(self.parts) - 1} more)"
+
+    def length(self) -> Length:
+        """Return the least length."""
+        lengths = [part.length() for part in self.parts]
+        return None if None in lengths else min(length for length in lengths if length is not None)
+
+    def begin(self, run: Run, saved: Saved | None) -> Stage:
+        """Begin with all of them."""
+        return _Zip(self.parts, run, None if saved is None else saved.only(["sources"]))
+
+
+class _Zip(Stages):
+    def __next__(self) -> Any:
+        # A tuple of a list: in a generator StopIteration would be an error.
+        return tuple([next(source) for source in self._sources])
+
+    def skip(self, n: int) -> None:
+        """Leave out as many of each."""
+        for source in self._sources:
+            source.skip(n)
