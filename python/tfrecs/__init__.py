@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from tfrecs.access import IndexedRecords, open  # noqa: A004 - as gzip.open
 from tfrecs.arrays import BytesArray, RaggedTensor, SparseTensor
 from tfrecs.batch import Batch
-from tfrecs.dataset import Dataset, DatasetIterator
+from tfrecs.dataset import Dataset, DatasetIterator, make_batched_features_dataset
 from tfrecs.errors import (
     CorruptRecordError,
     Error,
@@ -147,6 +147,7 @@ __all__ = [
     "encode_sequence_example",
     "follow_events",
     "leftovers",
+    "make_batched_features_dataset",
     "open",
     "parse_example",
     "parse_example_list",

@@ -103,9 +103,14 @@ class Dataset(Transforms):
         return self._node
 
     def _with(self, node: Node) -> Self:
-        other = object.__new__(type(self))
-        other._node, other._epoch = node, 0
-        return other
+        return self.of(node)
+
+    @classmethod
+    def of(cls, node: Node) -> Self:
+        """Return the dataset of a plan."""
+        made = object.__new__(cls)
+        made._node, made._epoch = node, 0
+        return made
 
     @property
     def losses(self) -> Losses:

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from tfrecs import _core
 from tfrecs.dataset.parsed import parsed_batch, parsed_sequences
 from tfrecs.errors import SpecError
 from tfrecs.features import Features
 from tfrecs.parsing import parse_single_example, parse_single_sequence_example
 from tfrecs.parsing.assembly import Recipes
 from tfrecs.parsing.plan import plan_context, plan_examples, plan_lists
+from tfrecs.records import Records
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +72,12 @@ class Spec:
         if lists is None:
             return parsed_batch(decoded, features)
         return parsed_sequences(decoded, features, lists)
+
+    def parsed(self, records: Records) -> Any:
+        """Return the batch that is parsed of records: natively, but not ahead."""
+        features, _ = self._recipes
+        assert features is not None
+        return parsed_batch((_core.decode_batch(records, self.columns()[0]), records), features)
 
     def one(self, record: bytes) -> Any:
         """Return what is made of one record."""
