@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -18,6 +18,7 @@ from tfrecs.dataset.node import Node, Run, Stage
 from tfrecs.dataset.order import Length
 from tfrecs.dataset.saved import Saved, State
 from tfrecs.errors import SpecError
+from tfrecs.features import Features
 
 Shape: TypeAlias = Sequence[int | None]
 
@@ -47,6 +48,30 @@ class Padding:
             return None if name is None else self.values.get(name)
         return self.values
 
+    def fill_of(self, name: str | None, array: Any) -> Any:
+        """Return what is put behind short arrays like this one: a value of their type.
+
+        Raises:
+            SpecError: What is asked for is none.
+        """
+        value = self.value_of(name)
+        if isinstance(array, BytesArray):
+            return _bytes_fill(name, value)
+        return array.dtype.type() if value is None else _number_fill(name, value, array.dtype)
+
+    def check(self, names: Iterable[str]) -> None:
+        """Refuse names that nothing has.
+
+        Raises:
+            SpecError: There is one.
+        """
+        asked = [
+            name for one in (self.shapes, self.values) if isinstance(one, Mapping) for name in one
+        ]
+        unknown = set(asked) - set(names)
+        if unknown:
+            raise SpecError(f"padding for {sorted(unknown)}, and the elements have {sorted(names)}")
+
     def describe(self) -> str:
         """Return the arguments."""
         given = {"padded_shapes": self.shapes, "padding_values": self.values}
@@ -55,6 +80,29 @@ class Padding:
             for name, one in given.items()
             if one is not None
         )
+
+
+def _bytes_fill(name: str | None, value: Any) -> bytes:
+    if value is None or isinstance(value, bytes):
+        return value or b""
+    if not isinstance(value, str):
+        raise _no_fill(name, value, "bytes")
+    return value.encode()
+
+
+def _number_fill(name: str | None, value: Any, dtype: np.dtype[Any]) -> Any:
+    given = np.asarray(value)
+    kinds = {"b": "b", "i": "iu", "u": "iu", "f": "iuf", "c": "iufc"}.get(dtype.kind)
+    if given.ndim or (kinds is not None and given.dtype.kind not in kinds):
+        raise _no_fill(name, value, dtype)
+    made = given.astype(dtype)
+    if dtype.kind in "iu" and int(made) != int(given):
+        raise _no_fill(name, value, dtype)
+    return made[()]
+
+
+def _no_fill(name: str | None, value: Any, dtype: Any) -> SpecError:
+    return SpecError(f"{name or 'the elements'}: {value!r} is no padding for {dtype}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +134,7 @@ class PaddedBatch(Node):
         if order is None or order.files.spec.features is None:
             return super().start(run, saved)
         batches = Batches(order, self.size, self.drop_remainder, run, saved)
-        return _PaddedColumns(self, batches)
+        return _PaddedColumns(self, order.files.spec.features, batches)
 
     def begin(self, run: Run, saved: Saved | None) -> Stage:
         """Begin where the source does."""
@@ -94,14 +142,30 @@ class PaddedBatch(Node):
 
 
 class _PaddedColumns(Stage):
-    def __init__(self, node: PaddedBatch, source: Stage) -> None:
-        self._node = node
+    def __init__(self, node: PaddedBatch, features: Features, source: Stage) -> None:
+        self._padding = node.padding
+        self._padding.check(features)
+        self._features = features
         self._source = source
 
     def __next__(self) -> Any:
-        padding = self._node.padding
         batch = next(self._source)
-        return {name: _padded_column(column, name, padding) for name, column in batch.items()}
+        lengths = batch.lengths()
+        return {name: self._column(batch, name, lengths.get(name)) for name in batch}
+
+    def _column(self, batch: Any, name: str, lengths: Any) -> Any:
+        """Return a column whose rows are as long as asked for, or as the longest."""
+        column = batch[name]
+        if lengths is not None:
+            default = getattr(self._features[name], "default_value", None)
+            fill = self._padding.fill_of(name, column)
+            if fill != (type(fill)() if default is None else default):
+                column = _refilled(column, lengths, fill)
+        elif isinstance(column, SparseTensor | RaggedTensor):
+            column = _dense(column, name, self._padding)
+        shape = _wanted(column.shape[1:], name, self._padding.shape_of(name))
+        same = shape == column.shape[1:]
+        return column if same else _side_by_side(column, name, self._padding)
 
     def state(self) -> State:
         """Return the source's."""
@@ -112,13 +176,22 @@ class _PaddedColumns(Stage):
         self._source.close()
 
 
-def _padded_column(column: Any, name: str, padding: Padding) -> Any:
-    """Return a column whose rows are as long as asked for, or as the longest."""
-    fill = padding.value_of(name)
-    if isinstance(column, SparseTensor | RaggedTensor):
-        column = column.to_dense(fill)
-    shape = _wanted(column.shape[1:], name, padding.shape_of(name))
-    return column if shape == column.shape[1:] else _side_by_side(column, name, padding)
+def _refilled(column: Any, lengths: Any, fill: Any) -> Any:
+    """Return padded rows with other padding."""
+    behind = np.arange(column.shape[1]) >= lengths[:, None]
+    if not behind.any():
+        return column
+    if isinstance(column, BytesArray):
+        objects = np.asarray(column).copy()
+        objects[behind] = fill
+        return _bytes_array(objects)
+    other = column.copy()
+    other[behind] = fill
+    return other
+
+
+def _bytes_array(objects: Any) -> BytesArray:
+    return BytesArray.from_values(objects.ravel().tolist()).reshape(objects.shape)
 
 
 class _PaddedBatches(Stage):
@@ -157,6 +230,8 @@ def padded(elements: Sequence[Any], padding: Padding) -> Any:
         {'a': array([[ 1,  2],
                [ 3, -1]])}
     """
+    if isinstance(elements[0], Mapping):
+        padding.check(elements[0])
     if isinstance(elements[0], list):
         return _side_by_side(elements, None, padding)
     lists = [_without_lists(element) for element in elements]
@@ -169,32 +244,34 @@ def _without_lists(element: Any) -> Any:
         return {name: _without_lists(value) for name, value in element.items()}
     if isinstance(element, tuple):
         return tuple([_without_lists(value) for value in element])
-    return _dense(element)
+    if not isinstance(element, list):
+        return element
+    if element and isinstance(element[0], bytes | str):
+        return BytesArray.from_values(element)
+    return arrays_of(element)
 
 
-def _dense(value: Any) -> Any:
-    if isinstance(value, SparseTensor | RaggedTensor):
-        return value.to_dense()
-    if isinstance(value, list) and value and isinstance(value[0], bytes | str):
-        return BytesArray.from_values(value)
-    return arrays_of(value)
+def _dense(value: Any, name: str | None, padding: Padding) -> Any:
+    if not isinstance(value, SparseTensor | RaggedTensor):
+        return arrays_of(_without_lists(value))
+    values = value.values if isinstance(value, SparseTensor) else value.flat_values
+    dense = value.to_dense(padding.fill_of(name, values))
+    return _bytes_array(dense) if isinstance(values, BytesArray) else dense
 
 
 def _side_by_side(values: Sequence[Any], name: str | None, padding: Padding) -> Any:
-    arrays = [_dense(value) for value in values]
+    arrays = [_dense(value, name, padding) for value in values]
     shape = _shape(arrays, name, padding.shape_of(name))
-    fill = padding.value_of(name)
-    if isinstance(arrays[0], BytesArray):
-        objects = np.full((len(arrays), *shape), b"" if fill is None else fill, object)
-    else:
-        dtype = np.result_type(*[array.dtype for array in arrays])
-        objects = np.full((len(arrays), *shape), 0 if fill is None else fill, dtype)
+    # What is empty says nothing about the type: NumPy takes [] for floats.
+    typed = [array for array in arrays if array.size] or arrays
+    are_bytes = isinstance(typed[0], BytesArray)
+    dtype = np.dtype(object) if are_bytes else np.result_type(*[array.dtype for array in typed])
+    fill = padding.fill_of(name, typed[0] if are_bytes else np.empty(0, dtype))
+    made = np.full((len(arrays), *shape), fill, dtype)
     for number, array in enumerate(arrays):
         place: Any = (number, *map(slice, array.shape))
-        objects[place] = np.asarray(array)[()]
-    if isinstance(arrays[0], BytesArray):
-        return BytesArray.from_values(objects.ravel().tolist()).reshape(objects.shape)
-    return objects
+        made[place] = np.asarray(array)[()]
+    return _bytes_array(made) if are_bytes else made
 
 
 def _shape(arrays: Sequence[Any], name: str | None, wanted: Shape | None) -> tuple[int, ...]:

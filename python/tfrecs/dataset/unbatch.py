@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -79,20 +79,27 @@ def rows_of(batch: Any) -> int:
     """Return how many rows a batch has.
 
     Raises:
-        SpecError: It has none, for example because it is a number.
+        SpecError: It has none, for example because it is a number, or its parts have not equally
+            many.
     """
     if isinstance(batch, Mapping):
-        if hasattr(batch, "num_rows"):
-            return int(batch.num_rows)
-        return rows_of(next(iter(batch.values()))) if batch else 0
+        return int(batch.num_rows) if hasattr(batch, "num_rows") else _rows(batch.values())
     if isinstance(batch, tuple):
-        return rows_of(batch[0]) if batch else 0
+        return _rows(batch)
     if isinstance(batch, SparseTensor):
         return int(batch.dense_shape[0])
     try:
         return len(batch)
     except TypeError as error:
         raise SpecError(f"unbatch() needs batches, not {type(batch).__name__}") from error
+
+
+def _rows(parts: Iterable[Any]) -> int:
+    # An empty mapping has as many rows as its neighbours.
+    counts = {rows_of(part) for part in parts if not isinstance(part, Mapping) or part}
+    if len(counts) > 1:
+        raise SpecError(f"unbatch() needs parts of equally many rows, not {sorted(counts)}")
+    return max(counts, default=0)
 
 
 def row_of(batch: Any, row: int) -> Any:
