@@ -86,6 +86,10 @@ STEPS: dict[str, Make] = {
         .batch(6)
         .interleave(lambda some: ds.skip(int(some[0])).map(total), cycle_length=3, block_length=2)
     ),
+    "keys": lambda ds: ds.with_keys(),
+    "keys of batches": lambda ds: ds.shuffle(3).with_keys().repeat(2).shard(2, 1).batch(4),
+    "keys of elements": lambda ds: ds.with_keys().shuffle(1, buffer_size=7).skip(2).enumerate(),
+    "keys of padded batches": lambda ds: ds.with_keys().padded_batch(5),
     "repeat": lambda ds: ds.map(total).shuffle(1, buffer_size=5).repeat(3),
     "cache": lambda ds: ds.map(total).cache().repeat(2).batch(5),
     "shard of elements": lambda ds: ds.filter(is_odd).shard(3, 2, "pad").map(total),

@@ -175,6 +175,9 @@ def _opened(
         raise SpecError(f"reader must return a Dataset of records, not {type(made).__name__}")
     if any(source.spec.parses for source in sources_of(made.node)):
         raise SpecError("reader must return a Dataset of records, and this one parses them")
+    order = made.node.order()
+    if order is not None and order.keyed:
+        raise SpecError("reader must return a Dataset of records, and this one has keys")
     return made.node
 
 

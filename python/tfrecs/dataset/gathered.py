@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
+from tfrecs.arrays import BytesArray
 from tfrecs.dataset.node import Run, Stage
 from tfrecs.dataset.order import RecordOrder
 from tfrecs.dataset.saved import Saved, State
@@ -25,24 +27,33 @@ class Batches(Stage):
         self._order, saved = order.at_shard(saved, size)
         self._files = order.files
         self._at = 0 if saved is None else saved.integer("at")
+        self._size, self._epoch = size, run.epoch
+        self._striped = self._order
         self._native: Any
         if self._at == 0 and not self._order.steps and run.stripe is None:
             self._native = self._files.scan(size, drop_remainder)
             return
-        striped = self._order
         if run.stripe is not None:
-            striped = striped.then("stripe", size, *run.stripe)
-        self._native = self._files.gather(striped.native, run.epoch, size, drop_remainder, self._at)
+            self._striped = self._order.then("stripe", size, *run.stripe)
+        self._native = self._files.gather(
+            self._striped.native, run.epoch, size, drop_remainder, self._at
+        )
 
     def __next__(self) -> Any:
         """Return the next batch."""
         batch = next(self._native)
         self._at += 1
         try:
-            return self._files.spec.batch(batch)
+            made = self._files.spec.batch(batch)
         except BaseException:
             self.close()
             raise
+        return (self._keys(), made) if self._order.keyed else made
+
+    def _keys(self) -> BytesArray:
+        """Return the keys of the batch that came last."""
+        start = (self._at - 1) * self._size
+        return BytesArray.from_values(self._striped.keys(start, self._size, self._epoch))
 
     def state(self) -> State:
         """Return how many batches there were."""
@@ -66,30 +77,43 @@ class Elements(Stage):
         self._run, self._at = run, at
         self._native = self._batches()
         self._ready: Iterator[bytes] = iter(())
+        self._keys: Iterator[bytes] = iter(())
 
     def _batches(self) -> Any:
         if self._at == 0 and not self._order.steps and self._run.stripe is None:
             return self._files.scan(AHEAD, False, most_bytes=AHEAD_BYTES, raw=True)
-        order = self._order
-        if self._run.stripe is not None:
-            order = order.then("stripe", 1, *self._run.stripe)
+        order = self._striped()
         if self._at:
             order = order.then("skip", self._at)
         size = self._files.about(AHEAD_BYTES, AHEAD)
         return self._files.gather(order.native, self._run.epoch, size, False, 0, raw=True)
 
+    def _striped(self) -> RecordOrder:
+        stripe = self._run.stripe
+        return self._order if stripe is None else self._order.then("stripe", 1, *stripe)
+
     def __next__(self) -> Any:
         """Return the next record, or what is parsed of it."""
         record = next(self._ready, None)
         if record is None:
-            self._ready = iter(next(self._native))
-            record = next(self._ready)
+            record = self._read()
         self._at += 1
-        return self._files.spec.one(record)
+        made = self._files.spec.one(record)
+        return (next(self._keys), made) if self._order.keyed else made
+
+    def _read(self) -> bytes:
+        """Return the first of some more records."""
+        records = next(self._native)
+        self._ready = iter(records)
+        if self._order.keyed:
+            keys = self._striped().keys(self._at, len(records), self._run.epoch)
+            self._keys = iter(keys)
+        return next(self._ready)
 
     def skip(self, n: int) -> None:
         """Go on behind the next `n` records without reading those that are not read yet."""
         passed = sum(1 for _ in islice(self._ready, n))
+        deque(islice(self._keys, passed), 0)
         if passed < n:
             self.close()
             self._begin(self._run, self._at + n)

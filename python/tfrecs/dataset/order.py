@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeAlias
 
@@ -58,10 +59,12 @@ class RecordOrder:
     Attributes:
         files: The files.
         steps: What is done to the order of their records, from the files outwards.
+        keyed: Whether each record comes with its key.
     """
 
     files: Source
     steps: tuple[Step, ...] = ()
+    keyed: bool = False
 
     def then(self, *step: Any) -> RecordOrder:
         """Return the order that a further step makes of this one."""
@@ -76,6 +79,11 @@ class RecordOrder:
         """Return how many records there are."""
         length = _core.order_length(self.native)
         return ENDLESS if length is None else length
+
+    def keys(self, start: int, count: int, epoch: int) -> list[bytes]:
+        """Return the keys of the records from place `start` on."""
+        places = _core.order_at(self.native, start, start + count, epoch)
+        return [os.fsencode(f"{path}:{n}") for path, n in map(self.files.records.locate, places)]
 
     def at_shard(self, saved: Saved | None, per_element: int) -> tuple[RecordOrder, Saved | None]:
         """Return the order from which a state's remainder comes, whatever its number of shards.

@@ -150,6 +150,11 @@ class _PaddedColumns(Stage):
 
     def __next__(self) -> Any:
         batch = next(self._source)
+        if isinstance(batch, tuple):  # of keys and what they are of
+            return batch[0], self._columns(batch[1])
+        return self._columns(batch)
+
+    def _columns(self, batch: Any) -> dict[str, Any]:
         lengths = batch.lengths()
         return {name: self._column(batch, name, lengths.get(name)) for name in batch}
 

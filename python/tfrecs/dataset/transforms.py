@@ -14,6 +14,7 @@ from tfrecs.dataset.cache import Cache
 from tfrecs.dataset.concatenate import Concatenate
 from tfrecs.dataset.enumerated import Enumerate
 from tfrecs.dataset.interleave import Interleave
+from tfrecs.dataset.keyed import WithKeys
 from tfrecs.dataset.map import Filter, Map
 from tfrecs.dataset.mix import STOPS, Mix
 from tfrecs.dataset.node import Node
@@ -230,6 +231,34 @@ class Transforms(ABC):
     def enumerate(self, start: int = 0) -> Self:
         """Return a dataset of pairs of a number, from `start` on, and an element."""
         return self._with(Enumerate(self.node, _number("start", start)))
+
+    def with_keys(self) -> Self:
+        """Return a dataset of pairs of a key and an element; batches behind it have arrays of keys.
+
+        A key is `file:record` as bytes: the file's path, and the record's number in it. What
+        follows stays native; call it before what works on elements or makes batches.
+
+        Raises:
+            SpecError: The elements are not just records of files.
+
+        Example:
+            >>> import tfrecs
+            >>> with tfrecs.RecordWriter("words.tfrecord") as out:
+            ...     out.write_batch([b"a", b"b", b"c"])
+            >>> ds = tfrecs.Dataset("words.tfrecord").with_keys()
+            >>> next(iter(ds.skip(2)))
+            (b'words.tfrecord:2', b'c')
+            >>> keys, batch = next(iter(ds.batch(2)))
+            >>> keys.tolist(), batch.tolist()
+            ([b'words.tfrecord:0', b'words.tfrecord:1'], [b'a', b'b'])
+        """
+        order = self.node.order()
+        if order is None:
+            raise SpecError(
+                "only records of files have keys: call with_keys() before what works on elements "
+                'or makes batches, and not with on_corrupt="skip"'
+            )
+        return self if order.keyed else self._with(WithKeys(self.node))
 
     def unbatch(self) -> Self:
         """Return a dataset of the rows of batches, one by one."""
