@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import secrets
-from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
@@ -12,8 +11,8 @@ from typing import Any, TypeAlias
 from tfrecs.dataset.dataset import Dataset
 from tfrecs.dataset.files import Files
 from tfrecs.dataset.iterator import sources_of
-from tfrecs.dataset.node import Length, Node, Run, Stage
-from tfrecs.dataset.saved import Saved, State
+from tfrecs.dataset.node import Node
+from tfrecs.dataset.one_by_one import OneByOne
 from tfrecs.dataset.spec import Spec
 from tfrecs.errors import MissingFileError, SpecError
 from tfrecs.features import Features
@@ -192,55 +191,8 @@ def _parsing(node: Node, spec: Spec) -> Node | None:
     return replace(made, source=_parsing(source, spec))  # type: ignore[no-any-return]
 
 
-class _OneByOne(Node):
-    """A step that makes one element of each of its source's."""
-
-    source: Node
-    one_to_one = True
-
-    @property
-    def sources(self) -> tuple[Node, ...]:
-        """The elements."""
-        return (self.source,)
-
-    def length(self) -> Length:
-        """Return how many there are."""
-        return self.source.length()
-
-    def begin(self, run: Run, saved: Saved | None) -> Stage:
-        """Begin where the source does."""
-        return _Made(self.make, self.source.start(run, saved))
-
-    @abstractmethod
-    def make(self, element: Any) -> Any:
-        """Return what is made of an element."""
-
-
-class _Made(Stage):
-    """What is made of elements one by one; its state is the source's."""
-
-    def __init__(self, make: Callable[[Any], Any], source: Stage) -> None:
-        self._make = make
-        self._source = source
-
-    def __next__(self) -> Any:
-        return self._make(next(self._source))
-
-    def skip(self, n: int) -> None:
-        """Leave out elements of the source: nothing is made of them."""
-        self._source.skip(n)
-
-    def state(self) -> State:
-        """Return the source's."""
-        return self._source.state()
-
-    def close(self) -> None:
-        """Close the source."""
-        self._source.close()
-
-
 @dataclass(frozen=True, eq=False)
-class _ParseBatches(_OneByOne):
+class _ParseBatches(OneByOne):
     """What is parsed of batches of records that Python has made."""
 
     source: Node
@@ -258,7 +210,7 @@ class _ParseBatches(_OneByOne):
 
 
 @dataclass(frozen=True, eq=False)
-class _Labelled(_OneByOne):
+class _Labelled(OneByOne):
     """Batches as pairs of the other features and the label."""
 
     source: Node

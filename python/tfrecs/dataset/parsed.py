@@ -21,6 +21,7 @@ class ParsedBatch(Batch):
         self._arrays = {}
         self._recipes = recipes
         self._assembly = Assembly(columns, source)
+        self._source = source
         for name in recipes.plan.checked:
             self[name]
 
@@ -38,6 +39,11 @@ class ParsedBatch(Batch):
     def __len__(self) -> int:
         """Return the number of features."""
         return len(self._recipes.plan.parts)
+
+    @property
+    def records(self) -> Any:
+        """What the batch was parsed of, as far as errors need it."""
+        return self._source.records
 
     def lengths(self) -> dict[str, Any]:
         """Return how many elements each row of the padded features has."""

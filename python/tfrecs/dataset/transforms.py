@@ -12,6 +12,7 @@ from tfrecs.dataset.batch import Batch
 from tfrecs.dataset.bucket import Bucket
 from tfrecs.dataset.cache import Cache
 from tfrecs.dataset.concatenate import Concatenate
+from tfrecs.dataset.decode_images import DecodeImages
 from tfrecs.dataset.enumerated import Enumerate
 from tfrecs.dataset.interleave import Interleave
 from tfrecs.dataset.keyed import WithKeys
@@ -259,6 +260,53 @@ class Transforms(ABC):
                 'or makes batches, and not with on_corrupt="skip"'
             )
         return self if order.keyed else self._with(WithKeys(self.node))
+
+    def decode_images(
+        self,
+        key: str,
+        size: tuple[int, int] | None = None,
+        channels: int = 0,
+        num_threads: int | None = None,
+        **options: Any,
+    ) -> Self:
+        """Return a dataset whose images are arrays of pixels, in batches or one by one.
+
+        Args:
+            key: The feature with the bytes of the images.
+            size: Height and width to resize to, which makes one array of a batch; it needs
+                `channels`. Without it a batch has a list of arrays.
+            channels: 1: grey; 3: colours; 4: colours and alpha; 0: as the image has.
+            num_threads: How many threads decode a batch; None is one for each processor.
+            options: Others of decode_image(): dtype, resample, apply_orientation, max_pixels, ….
+
+        Returns:
+            A dataset of dicts; what is beside a batch (a label, keys) stays beside it.
+
+        Raises:
+            ModuleNotFoundError: Pillow is not installed.
+            SpecError: By iterating: there is no such feature, or an option makes no sense.
+            ParseError: By iterating: an image is broken; the text names its record.
+
+        Example:
+            >>> import numpy as np, tfrecs
+            >>> image = tfrecs.encode_image(np.zeros((4, 6, 3), np.uint8))
+            >>> with tfrecs.RecordWriter("images.tfrecord") as out:
+            ...     for n in range(3):
+            ...         out.write(tfrecs.encode_example({"image": image, "label": n}))
+            >>> features = {
+            ...     "image": tfrecs.FixedLenFeature([], "string"),
+            ...     "label": tfrecs.FixedLenFeature([], "int64"),
+            ... }
+            >>> ds = tfrecs.Dataset("images.tfrecord", features).batch(2)
+            >>> batch = next(iter(ds.decode_images("image", size=(8, 8), channels=3)))
+            >>> batch["image"].shape, batch["label"]
+            ((2, 8, 8, 3), array([0, 1]))
+        """
+        given = {"size": size, "channels": channels, **options}
+        if not DecodeImages.takes >= set(options):
+            unknown = sorted(set(options) - DecodeImages.takes)
+            raise SpecError(f"decode_images() has no options {', '.join(unknown)}")
+        return self._with(DecodeImages.of(self.node, key, given, num_threads))
 
     def unbatch(self) -> Self:
         """Return a dataset of the rows of batches, one by one."""
