@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from tfrecs.dataset.node import Length, Node, Run, Stage
-from tfrecs.dataset.order import Elements, RecordOrder
+from tfrecs.dataset.gathered import Elements
+from tfrecs.dataset.node import Node, Run, Stage
+from tfrecs.dataset.order import Length, RecordOrder
 from tfrecs.dataset.saved import Saved
 
 

@@ -6,7 +6,8 @@ from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any
 
-from tfrecs.dataset.node import Length, Node, Run, Stage
+from tfrecs.dataset.node import Node, Run, Stage
+from tfrecs.dataset.order import Length
 from tfrecs.dataset.saved import Saved, State
 
 
