@@ -13,6 +13,9 @@ use crate::order::Order;
 use crate::ordered::Ordered;
 use crate::record::{Lent, Records, Sequence};
 use crate::scan::{Part, Scan, Worker};
+use cells::Cells;
+
+mod cells;
 
 /// What to read, and in which order.
 #[derive(Clone)]
@@ -39,9 +42,9 @@ pub struct Pick {
 /// There are not so many records; of the operating system, if it has no thread to give. Errors of files come with
 /// their batches.
 pub fn gather_records(pick: &Pick) -> Result<Scan<Records>> {
-    start(pick, || {
-        let mut reader = Reader::new(pick);
-        move |positions| reader.read(positions)
+    start(pick, |mut reader| {
+        // Records that are read one by one are checked as they are.
+        move |positions| (reader.part(positions)?).into_records(&mut reader.lent, false)
     })
 }
 
@@ -57,15 +60,13 @@ pub fn gather_columns<D>(
 where
     D: Decode<Batch: Send + 'static> + Send + 'static,
 {
-    start(pick, || {
-        let mut reader = Reader::new(pick);
-        // Records that are read one by one are checked as they are.
+    start(pick, |mut reader| {
         let mut worker = Worker::new(make(), false);
-        move |positions| worker.decode(&[Part::Read(reader.read(positions)?)])
+        move |positions| worker.decode(&[reader.part(positions)?])
     })
 }
 
-fn start<T, W>(pick: &Pick, make: impl FnMut() -> W) -> Result<Scan<T>>
+fn start<T, W>(pick: &Pick, mut make: impl FnMut(Reader) -> W) -> Result<Scan<T>>
 where
     T: Send + 'static,
     W: FnMut(Range<u64>) -> Result<T> + Send + 'static,
@@ -76,9 +77,24 @@ where
             "an order of {records} records is asked for of {there}"
         )));
     }
-    let mut batches = Batches::new(pick);
+    let cells = Cells::of(pick).map(Arc::new);
+    let (mut batches, begun) = (Batches::new(pick), cells.clone());
+    let next = move || {
+        let positions = batches.next()?;
+        begun.iter().for_each(|cells| cells.begin(&positions));
+        Some(positions)
+    };
+    let make = || {
+        let cells = cells.clone();
+        let mut work = make(Reader::new(pick, cells.clone()));
+        move |positions: Range<u64>| {
+            let made = work(positions.clone());
+            cells.iter().for_each(|cells| cells.end(&positions));
+            made
+        }
+    };
     // As many batches may wait as are in the making.
-    Ordered::start(pick.threads, 2 * pick.threads, move || batches.next(), make)
+    Ordered::start(pick.threads, 2 * pick.threads, next, make)
 }
 
 /// The positions of batch after batch.
@@ -116,6 +132,8 @@ struct Reader {
     sequence: Arc<Sequence>,
     order: Order,
     epoch: u64,
+    /// What the records are taken from, if they are not read one by one.
+    cells: Option<Arc<Cells>>,
     lent: Lent,
     /// Which records the batch has.
     records: Vec<u64>,
@@ -123,8 +141,9 @@ struct Reader {
 }
 
 impl Reader {
-    fn new(pick: &Pick) -> Self {
+    fn new(pick: &Pick, cells: Option<Arc<Cells>>) -> Self {
         Self {
+            cells,
             sequence: Arc::clone(&pick.sequence),
             order: pick.order.clone(),
             epoch: pick.epoch,
@@ -134,15 +153,26 @@ impl Reader {
         }
     }
 
-    fn read(&mut self, positions: Range<u64>) -> Result<Records> {
+    fn part(&mut self, positions: Range<u64>) -> Result<Part> {
+        if let Some(cells) = &self.cells
+            && let Some(picked) = cells.pick(positions.clone())?
+        {
+            return Ok(Part::Picked(picked));
+        }
         self.records.clear();
         self.order.fill(positions, self.epoch, &mut self.records)?;
-        self.indices.clear();
-        let reserved = self.indices.try_reserve(self.records.len());
-        reserved.map_err(|_| ErrorKind::OutOfMemory(self.records.len()))?;
-        // Who has no memory for an index has none for its record either.
-        let as_index = |&record: &u64| usize::try_from(record).unwrap_or(usize::MAX);
-        self.indices.extend(self.records.iter().map(as_index));
-        self.sequence.read_alone(&self.indices, &mut self.lent)
+        indices_of(&self.records, &mut self.indices)?;
+        let records = self.sequence.read_alone(&self.indices, &mut self.lent);
+        records.map(Part::Read)
     }
+}
+
+fn indices_of(records: &[u64], indices: &mut Vec<usize>) -> Result<()> {
+    indices.clear();
+    let reserved = indices.try_reserve(records.len());
+    reserved.map_err(|_| ErrorKind::OutOfMemory(records.len()))?;
+    // Who has no memory for an index has none for its record either.
+    let as_index = |&record: &u64| usize::try_from(record).unwrap_or(usize::MAX);
+    indices.extend(records.iter().map(as_index));
+    Ok(())
 }

@@ -8,6 +8,12 @@ use std::ops::Range;
 use crate::error::{Error, Result};
 use crate::interrupt::Pulse;
 use crate::permute::Permutation;
+use window::Window;
+
+pub(crate) use halves::Halves;
+
+mod halves;
+mod window;
 
 /// A step of an [`Order`]. From the files outwards, each is made of what is below it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +28,14 @@ pub enum Step {
     /// In another order in each epoch, in which nothing gets farther than one and a half times `size`: blocks of
     /// so many are shuffled, and what comes of that once more, in blocks that begin in the middle of those.
     Window {
+        /// What the orders hang on.
+        seed: u64,
+        /// How many elements a block has.
+        size: u64,
+    },
+    /// Blocks of so many elements in another order in each epoch, each of them as it was; a last block that is
+    /// short stays the last. Below a window, that shuffles what is better read in pieces.
+    Blocks {
         /// What the orders hang on.
         seed: u64,
         /// How many elements a block has.
@@ -147,7 +161,9 @@ impl Order {
             return None;
         }
         let mut place = [(position, epoch)];
-        self.descend(&mut place);
+        for level in self.levels.iter().rev() {
+            level.descend(&mut place);
+        }
         let [(record, _)] = place;
         Some(record)
     }
@@ -163,24 +179,31 @@ impl Order {
         let count = usize::try_from(count).unwrap_or(usize::MAX);
         let reserved = records.try_reserve(count);
         reserved.map_err(|_| crate::ErrorKind::OutOfMemory(count))?;
-        let (mut places, mut pulse) = (Vec::with_capacity(AT_ONCE.min(count)), Pulse::start());
-        for start in positions.step_by(AT_ONCE) {
-            let some = start..end.min(start.saturating_add(AT_ONCE as u64));
-            places.clear();
-            places.extend(some.map(|position| (position, epoch)));
-            self.descend(&mut places);
+        descend(&self.levels, positions, epoch, |places| {
             records.extend(places.iter().map(|&(record, _)| record));
-            pulse.check()?;
-        }
-        Ok(())
+        })
     }
+}
 
-    /// Finds what is below all steps at `places`.
-    fn descend(&self, places: &mut [Place]) {
-        for level in self.levels.iter().rev() {
-            level.descend(places);
+/// Tells `each` what is below all `levels` at these positions, some places at a time.
+fn descend(
+    levels: &[Level],
+    positions: Range<u64>,
+    epoch: u64,
+    mut each: impl FnMut(&[Place]),
+) -> Result<()> {
+    let (end, mut places, mut pulse) = (positions.end, Vec::new(), Pulse::start());
+    for start in positions.step_by(AT_ONCE) {
+        let some = start..end.min(start.saturating_add(AT_ONCE as u64));
+        places.clear();
+        places.extend(some.map(|position| (position, epoch)));
+        for level in levels.iter().rev() {
+            level.descend(&mut places);
         }
+        each(&places);
+        pulse.check()?;
     }
+    Ok(())
 }
 
 impl Level {
@@ -199,12 +222,10 @@ impl Level {
                 }
             }
             Step::Repeat(count) => self.repeat(count, places),
-            Step::Shuffle { seed } => self.shuffle(seed, places),
+            Step::Shuffle { seed } => self.shuffle(seed, 1, places),
+            Step::Blocks { seed, size } => self.shuffle(seed, size, places),
             Step::Window { seed, size } => {
-                let window = Window::new(seed, size, self.below.unwrap_or(u64::MAX));
-                for place in places {
-                    place.0 = window.below(*place);
-                }
+                Window::new(seed, size, self.below.unwrap_or(u64::MAX)).descend(places);
             }
             Step::Stripe { block, num, index } => {
                 for (position, _) in places {
@@ -227,13 +248,32 @@ impl Level {
         }
     }
 
-    fn shuffle(&self, seed: u64, places: &mut [Place]) {
-        let n = self.below.unwrap_or(0);
+    /// Finds the elements of shuffled blocks of `size`.
+    fn shuffle(&self, seed: u64, size: u64, places: &mut [Place]) {
+        let blocks = self.below.unwrap_or(0) / size;
         for some in places.chunk_by_mut(|one, next| one.1 == next.1) {
             let epoch = some.first().map_or(0, |place| place.1);
-            let shuffled = Permutation::new(n, seed, epoch);
+            let shuffled = Permutation::new(blocks, seed, epoch);
             for (position, _) in some {
-                *position = shuffled.at(*position);
+                let (block, within) = (*position / size, *position % size);
+                *position = shuffled.at(block) * size + within;
+            }
+        }
+    }
+
+    /// Nothing that comes at `place` or later lies before this in what is below.
+    fn floor(&self, (position, epoch): Place) -> Place {
+        match self.step {
+            Step::Shuffle { .. } | Step::Blocks { .. } => (0, epoch),
+            Step::Window { seed, size } => {
+                let window = Window::new(seed, size, self.below.unwrap_or(0));
+                (window.floor(position), epoch)
+            }
+            _ => {
+                let mut place = [(position, epoch)];
+                self.descend(&mut place);
+                let [place] = place;
+                place
             }
         }
     }
@@ -263,50 +303,6 @@ impl Shard {
     }
 }
 
-/// Two layers of shuffled blocks; the second one's begin in the middle of the first one's.
-struct Window {
-    seed: u64,
-    size: u64,
-    half: u64,
-    end: u64,
-}
-
-impl Window {
-    fn new(seed: u64, size: u64, end: u64) -> Self {
-        // A larger one holds everything anyway.
-        let size = size.min(1 << 61);
-        let half = size / 2;
-        Self {
-            seed,
-            size,
-            half,
-            end,
-        }
-    }
-
-    /// Where what is below has the element of a place.
-    fn below(&self, (position, epoch): Place) -> u64 {
-        // Block `b` of the second layer begins where the first half of block `b` of the first one ends, less a
-        // whole block; the one with number 0 is what is left in front.
-        let shift = self.size - self.half;
-        let block = (position.saturating_add(shift)) / self.size;
-        let start = (block * self.size).saturating_sub(shift);
-        let end = (block * self.size).saturating_add(self.half).min(self.end);
-        let first = start + self.shuffled(end - start, 2 * block + 1, epoch, position - start);
-        let block = first / self.size;
-        let start = block * self.size;
-        let end = start.saturating_add(self.size).min(self.end);
-        start + self.shuffled(end - start, 2 * block, epoch, first - start)
-    }
-
-    /// Where element `at` of a shuffled block of `n` was before.
-    fn shuffled(&self, n: u64, number: u64, epoch: u64, at: u64) -> u64 {
-        // Blocks and epochs are told apart as if each epoch had 2^41 of them.
-        let key = (epoch << 41).wrapping_add(number);
-        Permutation::new(n, self.seed, key).at(at)
-    }
-}
-
 fn check(step: Step, is_first: bool, below: Option<u64>) -> Result<()> {
     let is_records = matches!(step, Step::Records(_));
     if is_records != is_first {
@@ -315,12 +311,12 @@ fn check(step: Step, is_first: bool, below: Option<u64>) -> Result<()> {
         ));
     }
     match step {
-        Step::Shuffle { .. } if below.is_none() => Err(Error::spec(
+        Step::Shuffle { .. } | Step::Blocks { .. } if below.is_none() => Err(Error::spec(
             "what has no end cannot be shuffled whole: shuffle first and then repeat, or with a buffer_size",
         )),
-        Step::Window { size: 0, .. } | Step::Stripe { block: 0, .. } => {
-            Err(Error::spec("a block has one element at least"))
-        }
+        Step::Window { size: 0, .. }
+        | Step::Blocks { size: 0, .. }
+        | Step::Stripe { block: 0, .. } => Err(Error::spec("a block has one element at least")),
         Step::Stripe { num, index, .. } if index >= num => {
             Err(Error::spec(format!("there is no stripe {index} of {num}")))
         }
@@ -335,7 +331,7 @@ fn check(step: Step, is_first: bool, below: Option<u64>) -> Result<()> {
 fn length_of(step: Step, below: Option<u64>) -> Option<u64> {
     match step {
         Step::Records(count) => Some(count.min(MOST)),
-        Step::Shuffle { .. } | Step::Window { .. } => below,
+        Step::Shuffle { .. } | Step::Window { .. } | Step::Blocks { .. } => below,
         Step::Stripe { block, num, index } => {
             let (whole, rest) = (below? / block, below? % block);
             let blocks = whole.saturating_sub(index).div_ceil(num);

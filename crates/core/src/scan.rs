@@ -15,7 +15,7 @@ use crate::example::values::Outlook;
 use crate::ordered::Ordered;
 use crate::record::salvage::{Piece, Salvage, SalvageOptions, SkippedRegion};
 use crate::record::walk::LARGE;
-use crate::record::{Extent, Hops, Lent, ReadOptions, RecordReader, Records};
+use crate::record::{Extent, Hops, Lent, Picked, ReadOptions, RecordReader, Records};
 
 /// What to read, and how.
 #[derive(Clone, Debug)]
@@ -110,6 +110,8 @@ pub(crate) enum Part {
     Read(Records),
     /// They have been found.
     Found(Extent),
+    /// They have been read and checked, with others that are not of this batch.
+    Picked(Picked),
 }
 
 impl Part {
@@ -117,6 +119,7 @@ impl Part {
         match self {
             Self::Read(records) => records.len(),
             Self::Found(extent) => extent.len(),
+            Self::Picked(picked) => picked.len(),
         }
     }
 
@@ -128,10 +131,14 @@ impl Part {
                 (first, records.payload_bytes())
             }
             Self::Found(extent) => (extent.first(), extent.payload_bytes()),
+            Self::Picked(picked) => {
+                let first = picked.iter().next().map_or(0, <[u8]>::len);
+                (first, picked.payload_bytes())
+            }
         }
     }
 
-    fn into_records(self, lent: &mut Lent, verify: bool) -> Result<Records> {
+    pub fn into_records(self, lent: &mut Lent, verify: bool) -> Result<Records> {
         let records = match self {
             Self::Read(records) => records,
             Self::Found(extent) => {
@@ -141,6 +148,7 @@ impl Part {
                 records.lend(lent);
                 records
             }
+            Self::Picked(picked) => return picked.copied(lent),
         };
         if verify {
             records.verify(0..records.len())?;
@@ -152,6 +160,7 @@ impl Part {
         match self {
             Self::Read(records) => records.places(),
             Self::Found(extent) => extent.places(),
+            Self::Picked(picked) => picked.places(),
         }
     }
 }
@@ -331,6 +340,7 @@ impl<D: Decode> Worker<D> {
             match part {
                 Part::Read(records) => self.push(records, &mut row)?,
                 Part::Found(extent) => self.read_and_push(extent, &mut row)?,
+                Part::Picked(picked) => self.push_picked(picked, &mut row)?,
             }
         }
         let columns = self.decoder.finish();
@@ -346,6 +356,17 @@ impl<D: Decode> Worker<D> {
             self.push(&records, row)?;
             self.scratch = records.into_buffer().unwrap_or_default();
         }
+        Ok(())
+    }
+
+    fn push_picked(&mut self, picked: &Picked, row: &mut usize) -> Result<()> {
+        let push = |group: &[&[u8]], first| self.decoder.push(group, *row + first);
+        let pushed = for_each_group(picked.iter(), push);
+        pushed.map_err(|error| match error.index {
+            Some(index) => picked.locate(index, error.error),
+            None => error.error,
+        })?;
+        *row += picked.len();
         Ok(())
     }
 

@@ -34,6 +34,10 @@ impl<'py> FromPyObject<'_, 'py> for GivenStep {
                 let (seed, size) = given.extract()?;
                 Step::Window { seed, size }
             }
+            "blocks" => {
+                let (seed, size) = given.extract()?;
+                Step::Blocks { seed, size }
+            }
             "stripe" => {
                 let (block, num, index) = given.extract()?;
                 Step::Stripe { block, num, index }

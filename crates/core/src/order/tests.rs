@@ -35,6 +35,16 @@ fn model(steps: &[Step], epoch: u64) -> (Vec<u64>, bool) {
             }
             (all, goes_on)
         }
+        Step::Blocks { seed, size } => {
+            let blocks = below.chunks_exact(size as usize);
+            let (rest, blocks) = (blocks.remainder().to_vec(), blocks.collect::<Vec<_>>());
+            let order = Permutation::new(blocks.len() as u64, seed, epoch);
+            let mut all: Vec<_> = (0..blocks.len())
+                .map(|it| blocks[order.at(it as u64) as usize].to_vec())
+                .collect();
+            all.push(rest);
+            (all.concat(), false)
+        }
         Step::Stripe { block, num, index } => {
             let blocks = below.chunks(block as usize).skip(index as usize);
             let mine = blocks.step_by(num as usize).map(<[u64]>::to_vec);
@@ -66,7 +76,8 @@ fn repeated(steps: &[Step], count: Option<u64>, epoch: u64) -> (Vec<u64>, bool) 
         if goes_on || is_empty && count.is_none() {
             return (all, goes_on);
         }
-        if count.is_none() && all.len() > 40 * ENOUGH {
+        // So much that some is left of a part of a part.
+        if count.is_none() && all.len() > 100 * ENOUGH {
             return (all, true);
         }
     }
@@ -128,6 +139,7 @@ fn any_step() -> impl Strategy<Value = Step> {
     prop_oneof![
         (0_u64..9).prop_map(|seed| Step::Shuffle { seed }),
         (0_u64..9, 1_u64..40).prop_map(|(seed, size)| Step::Window { seed, size }),
+        (0_u64..9, 1_u64..12).prop_map(|(seed, size)| Step::Blocks { seed, size }),
         (1_u64..9, 1_u64..5, 0_u64..5).prop_map(|(block, num, index)| {
             let index = index % num;
             Step::Stripe { block, num, index }
@@ -153,7 +165,7 @@ proptest! {
         let Ok(order) = Order::new(&steps) else {
             // Nothing that ends is refused.
             let endless = steps.iter().position(|step| *step == Step::Repeat(None));
-            let shuffled = steps.iter().rposition(|step| matches!(step, Step::Shuffle { .. }));
+            let shuffled = steps.iter().rposition(|step| matches!(step, Step::Shuffle { .. } | Step::Blocks { .. }));
             prop_assert!(endless.is_some() && endless < shuffled);
             return Ok(());
         };

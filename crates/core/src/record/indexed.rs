@@ -192,6 +192,16 @@ impl IndexedFile {
         self.of.size
     }
 
+    /// Where the stream of frames ends.
+    ///
+    /// # Errors
+    /// As of [`Self::index`].
+    pub fn stream_bytes(&self) -> Result<u64> {
+        let index = self.index()?;
+        let last = index.len().checked_sub(1).and_then(|last| index.get(last));
+        Ok(last.map_or(0, |place| place.end))
+    }
+
     /// Where the stream of frames ends at the latest.
     #[must_use]
     pub fn most(&self) -> u64 {

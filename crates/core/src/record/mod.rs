@@ -55,6 +55,6 @@ pub use indexed::IndexedFile;
 pub use limits::{Limits, MAX_DECOMPRESSED_BYTES, MAX_RECORD_BYTES};
 pub use publish::Mode;
 pub use reader::{ReadOptions, RecordReader};
-pub use records::{Origin, Records, Span};
+pub use records::{Origin, Picked, Records, Span};
 pub use sequence::Sequence;
 pub use writer::{RecordWriter, WriteOptions};

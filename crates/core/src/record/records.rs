@@ -9,6 +9,10 @@ use super::crc;
 use super::frame::{FOOTER, HEADER};
 use crate::error::{Error, ErrorKind, Result};
 
+pub use picked::Picked;
+
+mod picked;
+
 /// Where a record lies in its buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
@@ -166,6 +170,13 @@ impl Records {
     /// Has `lent` keep an eye on the buffer.
     pub fn lend(&self, lent: &mut Lent) {
         lent.lend(&self.bytes);
+    }
+
+    /// The same, if the buffer is not larger than this.
+    pub fn lend_up_to(&self, most: usize, lent: &mut Lent) {
+        if self.bytes.len() <= most {
+            self.lend(lent);
+        }
     }
 
     /// The buffer, if nobody else holds it.

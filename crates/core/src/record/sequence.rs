@@ -171,10 +171,55 @@ impl Sequence {
     /// # Errors
     /// As of [`Self::get`].
     pub fn read_alone(&self, indices: &[usize], lent: &mut Lent) -> Result<Records> {
-        let wanted = self.wanted(indices)?;
-        let records = self.read_wanted(&wanted, 1, |size| lent.take(size))?;
+        let records = self.read_into(indices, |size| lent.take(size))?;
         records.lend(lent);
         Ok(records)
+    }
+
+    /// The same, in a buffer of at least as many bytes as it is asked for.
+    ///
+    /// # Errors
+    /// As of [`Self::get`].
+    pub fn read_into(
+        &self,
+        indices: &[usize],
+        take_buffer: impl FnOnce(usize) -> Option<Vec<u8>>,
+    ) -> Result<Records> {
+        let wanted = self.wanted(indices)?;
+        self.read_wanted(&wanted, 1, take_buffer)
+    }
+
+    /// Whether any of the files is compressed.
+    #[must_use]
+    pub fn is_compressed(&self) -> bool {
+        let is_compressed = |file: &Arc<IndexedFile>| file.compression() != Compression::None;
+        self.files.iter().any(is_compressed)
+    }
+
+    /// How many bytes could be read in the time that it takes to begin reading anywhere.
+    #[must_use]
+    pub fn cost_of_a_read(&self) -> usize {
+        let costs = (self.files.iter()).map(|file| file.cost_of_a_read(self.memory_map));
+        costs.max().unwrap_or(0)
+    }
+
+    /// How many bytes all records have, frames and all.
+    ///
+    /// # Errors
+    /// As of [`IndexedFile::index`].
+    pub fn stream_bytes(&self) -> Result<u64> {
+        (self.files.iter()).try_fold(0_u64, |sum, file| {
+            Ok(sum.saturating_add(file.stream_bytes()?))
+        })
+    }
+
+    /// How many bytes a record has on average, frame and all; guessed where an index cannot be had.
+    #[must_use]
+    pub fn mean_bytes(&self) -> u64 {
+        let sizes = self.files.iter().map(|file| file.size());
+        let total = self.stream_bytes();
+        let total = total.unwrap_or_else(|_| sizes.fold(0, u64::saturating_add));
+        total / (self.len() as u64).max(1)
     }
 
     /// Where the records at `indices` are, in this order.
