@@ -177,6 +177,8 @@ class RecordSequence:
         """Is the records of `files` from now on, one behind the other."""
     def _close(self) -> None:
         """Is closed from now on, and lets go of the files."""
+    def _inflated(self) -> int | None:
+        """How many bytes the records of all files have, frames and all, if any is compressed."""
     def __len__(self) -> int: ...
     @overload
     def __getitem__(self, index: int, /) -> bytes: ...

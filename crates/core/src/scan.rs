@@ -16,6 +16,7 @@ use crate::ordered::Ordered;
 use crate::record::salvage::{Piece, Salvage, SalvageOptions, SkippedRegion};
 use crate::record::walk::LARGE;
 use crate::record::{Extent, Hops, Lent, Picked, ReadOptions, RecordReader, Records};
+use crate::vectors::fetch;
 
 /// What to read, and how.
 #[derive(Clone, Debug)]
@@ -361,7 +362,8 @@ impl<D: Decode> Worker<D> {
 
     fn push_picked(&mut self, picked: &Picked, row: &mut usize) -> Result<()> {
         let push = |group: &[&[u8]], first| self.decoder.push(group, *row + first);
-        let pushed = for_each_group(picked.iter(), push);
+        // They lie anywhere; so many are waited for at the same time.
+        let pushed = for_each_group(picked.iter().inspect(|record| fetch(record)), push);
         pushed.map_err(|error| match error.index {
             Some(index) => picked.locate(index, error.error),
             None => error.error,

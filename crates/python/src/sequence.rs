@@ -69,6 +69,15 @@ impl PySequence {
         self.change_to(py, State::Closed);
     }
 
+    /// How many bytes the records of all files have, frames and all, if any of the files is compressed.
+    fn _inflated(&self, py: Python<'_>) -> PyResult<Option<u64>> {
+        let sequence = self.sequence(py)?;
+        if !sequence.is_compressed() {
+            return Ok(None);
+        }
+        py.detach(|| sequence.stream_bytes()).or_raise(py).map(Some)
+    }
+
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
         Ok(self.sequence(py)?.len())
     }

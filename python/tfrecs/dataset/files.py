@@ -23,6 +23,11 @@ from tfrecs.limits import Limits
 from tfrecs.salvage import SkippedRegion
 
 
+# Of compressed files so much is read at once where they are shuffled. It can never change: orders
+# that people go on in hang on it.
+BLOCK_BYTES = 2 << 20
+
+
 @dataclass(frozen=True)
 class Reading:
     """How files are read.
@@ -72,9 +77,19 @@ class Files(Node):
             max_decompressed_bytes=decompressed,
         )
 
+    @cached_property
+    def block(self) -> int | None:
+        """How many records are read at once where single ones would cost too much: of compressed files.
+
+        It depends on the files alone, and so does their order when they are shuffled.
+        """
+        inflated = self.records._inflated()
+        return None if inflated is None else max(BLOCK_BYTES * len(self.records) // max(inflated, 1), 1)
+
     def __getstate__(self) -> dict[str, Any]:
         """Leave the open files behind: who gets this opens them for itself."""
-        return {name: value for name, value in self.__dict__.items() if name != "records"}
+        opened = ("records", "block")
+        return {name: value for name, value in self.__dict__.items() if name not in opened}
 
     def describe(self) -> str:
         """Return the files and what is parsed."""

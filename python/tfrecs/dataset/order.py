@@ -20,6 +20,8 @@ ENDLESS = math.inf
 Step: TypeAlias = tuple[Any, ...]
 """A step as the native side takes it."""
 
+# So many blocks of compressed files are shuffled together. It can never change, as their size.
+BLOCKS = 24
 
 class Source(Protocol):
     """Files, and how they are read."""
@@ -31,6 +33,10 @@ class Source(Protocol):
     @property
     def records(self) -> IndexedRecords:
         """The records, any of them at once."""
+
+    @property
+    def block(self) -> int | None:
+        """How many records are read at once where single ones would cost too much."""
 
     def scan(
         self, size: int, drop_remainder: bool, most_bytes: int | None = None, raw: bool = False
@@ -72,8 +78,20 @@ class RecordOrder:
 
     @property
     def native(self) -> list[Step]:
-        """All steps as the native side takes them; the files are opened for that."""
-        return [("records", len(self.files.records)), *self.steps]
+        """All steps as the native side takes them; the files are opened for that.
+
+        Single records of compressed files cost too much: to shuffle them means to shuffle blocks,
+        each of which is read at once, and then records as far as some of these blocks reach.
+        """
+        steps: list[Step] = [("records", len(self.files.records))]
+        for step in self.steps:
+            block = self.files.block if step[0] == "shuffle" else None
+            if block is None:
+                steps.append(step)
+            else:
+                steps.append(("blocks", step[1], block))
+                steps.append(("window", step[1], block * BLOCKS))
+        return steps
 
     def length(self) -> Length:
         """Return how many records there are."""
