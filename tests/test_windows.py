@@ -25,6 +25,7 @@ def example(number: int, padding: int = 0) -> bytes:
 
 
 def files(folder: Path, sizes: list[int], codecs: list[str], padding: int = 0) -> list[Path]:
+    folder.mkdir(exist_ok=True)
     numbers = iter(range(sum(sizes)))
     return [
         frames.save(
@@ -225,14 +226,14 @@ def test_a_file_that_has_changed_is_noticed(tmp_path: Path) -> None:
 
 def test_compressed_files_are_shuffled_in_blocks(tmp_path: Path) -> None:
     sizes = [300, 200]
-    plain = tfrecs.Dataset(files(tmp_path, sizes, ["", ""]), FEATURES_BY_NAME).shuffle(5)
+    plain = tfrecs.Dataset(files(tmp_path / "plain", sizes, ["", ""]), FEATURES_BY_NAME).shuffle(5)
     mixed_paths = files(tmp_path, sizes, ["", "GZIP"], 40_000)
     mixed = tfrecs.Dataset(mixed_paths, FEATURES_BY_NAME).shuffle(5)
     found = [int(row["n"]) for row in plain]
     assert found == _core.order_at([("records", 500), ("shuffle", 5)], 0, 500, 0)
     total = sum(len(example(number, 40_000)) + 16 for number in range(500))
     block = (2 << 20) * 500 // total
-    steps = [("records", 500), ("blocks", 5, block), ("window", 5, 24 * block)]
+    steps = [("records", 500), ("blocks", 5, block), ("window", 5, 16 * block)]
     found = [int(n) for batch in mixed.batch(30) for n in batch["n"]]
     assert found == _core.order_at(steps, 0, 500, 0)
     assert sorted(found) == [*range(500)]
@@ -244,5 +245,51 @@ FEATURES_BY_NAME = {"n": tfrecs.FixedLenFeature([], "int64")}
 
 def test_blocks_are_the_same_for_ever() -> None:
     steps = [("records", 22), ("blocks", 7, 4)]
-    assert _core.order_at(steps, 0, 22, 3) == []
-    assert _core.order_at([*steps, ("window", 7, 8)], 0, 22, 3) == []
+    assert _core.order_at(steps, 0, 22, 3) == [
+        12,
+        13,
+        14,
+        15,
+        0,
+        1,
+        2,
+        3,
+        8,
+        9,
+        10,
+        11,
+        4,
+        5,
+        6,
+        7,
+        16,
+        17,
+        18,
+        19,
+        20,
+        21,
+    ]
+    assert _core.order_at([*steps, ("window", 7, 8)], 0, 22, 3) == [
+        13,
+        2,
+        15,
+        3,
+        1,
+        11,
+        4,
+        0,
+        12,
+        6,
+        10,
+        14,
+        5,
+        7,
+        9,
+        19,
+        8,
+        17,
+        16,
+        18,
+        20,
+        21,
+    ]

@@ -323,6 +323,12 @@ pub(crate) struct Worker<D> {
 /// So much is read at once, so that it is still in the processor's cache when it is decoded.
 const PIECE: usize = 256 << 10;
 
+/// Records of more bytes, on average, are as well read where they lie.
+const LARGEST_COPIED: usize = 4 << 10;
+
+/// So many records before it is copied, one is fetched from memory.
+const SOON: usize = 4;
+
 impl<D: Decode> Worker<D> {
     /// With a decoder of its own; whether it checks the data of records.
     pub fn new(decoder: D, verify: bool) -> Self {
@@ -361,9 +367,10 @@ impl<D: Decode> Worker<D> {
     }
 
     fn push_picked(&mut self, picked: &Picked, row: &mut usize) -> Result<()> {
-        let push = |group: &[&[u8]], first| self.decoder.push(group, *row + first);
-        // They lie anywhere; so many are waited for at the same time.
-        let pushed = for_each_group(picked.iter().inspect(|record| fetch(record)), push);
+        let pushed = for_each_group(picked.iter(), |group, first| {
+            let side_by_side = side_by_side(group, &mut self.scratch);
+            self.decoder.push(&side_by_side, *row + first)
+        });
         pushed.map_err(|error| match error.index {
             Some(index) => picked.locate(index, error.error),
             None => error.error,
@@ -386,6 +393,30 @@ impl<D: Decode> Worker<D> {
             None => error.error,
         })
     }
+}
+
+/// Records that lie anywhere, copied to where they lie one behind the other, if they are small: what is read more
+/// than once is found faster there.
+fn side_by_side<'a>(group: &[&'a [u8]], room: &'a mut Vec<u8>) -> Vec<&'a [u8]> {
+    let bytes: usize = group.iter().map(|record| record.len()).sum();
+    if bytes / group.len().max(1) > LARGEST_COPIED {
+        return group.to_vec();
+    }
+    room.clear();
+    room.reserve(bytes);
+    for (number, record) in group.iter().enumerate() {
+        if let Some(later) = group.get(number + SOON) {
+            fetch(later);
+        }
+        room.extend_from_slice(record);
+    }
+    let mut rest = room.as_slice();
+    let next = |record: &&[u8]| {
+        let (copy, behind) = rest.split_at_checked(record.len()).unwrap_or_default();
+        rest = behind;
+        copy
+    };
+    group.iter().map(next).collect()
 }
 
 fn joined(parts: Vec<Records>) -> Records {

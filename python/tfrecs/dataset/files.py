@@ -84,7 +84,11 @@ class Files(Node):
         It depends on the files alone, and so does their order when they are shuffled.
         """
         inflated = self.records._inflated()
-        return None if inflated is None else max(BLOCK_BYTES * len(self.records) // max(inflated, 1), 1)
+        return (
+            None
+            if inflated is None
+            else max(BLOCK_BYTES * len(self.records) // max(inflated, 1), 1)
+        )
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave the open files behind: who gets this opens them for itself."""

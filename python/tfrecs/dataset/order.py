@@ -21,7 +21,7 @@ Step: TypeAlias = tuple[Any, ...]
 """A step as the native side takes it."""
 
 # So many blocks of compressed files are shuffled together. It can never change, as their size.
-BLOCKS = 24
+BLOCKS = 16
 
 class Source(Protocol):
     """Files, and how they are read."""

@@ -19,7 +19,7 @@ class Shuffle(Node):
 
     Of files that are not compressed, any order is as likely as any other. If one is compressed,
     to read a single record means to inflate up to 1 MiB before it; so blocks of about 2 MiB of
-    records are shuffled among themselves, and then the records in windows of 24 blocks. Each block
+    records are shuffled among themselves, and then the records in windows of 16 blocks. Each block
     is read at once, by whoever needs it first, and the order depends on nothing but the files.
     """
 

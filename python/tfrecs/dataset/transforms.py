@@ -74,7 +74,7 @@ class Transforms(ABC):
         takes no memory, and is the same on every machine; records are read where they lie, by an
         index that is made when it is first needed. Put it before what works on elements (map(),
         filter()). If any of the files is compressed, blocks of about 2 MiB of records are shuffled
-        and then the records in windows of 24 blocks, so that each part of a file is inflated about
+        and then the records in windows of 16 blocks, so that each part of a file is inflated about
         once; that takes up to 100 MB of memory, and is the same order on every machine too.
 
         With `buffer_size` any elements are shuffled as they come: blocks of so many, and once more

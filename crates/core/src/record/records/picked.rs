@@ -12,13 +12,21 @@ pub struct Picked {
     parts: Vec<Records>,
     /// Of each record, which part it is in, and where there.
     picks: Vec<(u32, u32)>,
+    /// How many bytes they have.
+    bytes: usize,
 }
 
 impl Picked {
     /// Those at `picks`; what is out of range reads as empty.
     #[must_use]
     pub fn new(parts: Vec<Records>, picks: Vec<(u32, u32)>) -> Self {
-        Self { parts, picks }
+        let mut picked = Self {
+            parts,
+            picks,
+            bytes: 0,
+        };
+        picked.bytes = picked.iter().map(<[u8]>::len).sum();
+        picked
     }
 
     /// How many there are.
@@ -45,7 +53,7 @@ impl Picked {
     /// The bytes of all records together.
     #[must_use]
     pub fn payload_bytes(&self) -> usize {
-        self.iter().map(<[u8]>::len).sum()
+        self.bytes
     }
 
     /// `error`, found in record `index`, with all that is known of where that record stands.
