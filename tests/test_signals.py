@@ -150,7 +150,7 @@ LONG: dict[str, str] = {
         interrupted(bombarded, records.__getitem__, slice(None))
     """,
     "order": """
-        bombarded(tfrecs._core.order_at, [("records", 10**8), ("shuffle", 0)], 0, 10**8, 0)
+        interrupted(bombarded, tfrecs._core.order_at, [("records", 10**8), ("shuffle", 0)], 0, 10**8, 0)
     """,
     "decode_batch": """
         records = tfrecs.Records([tfrecs.encode_example({"a": list(range(1000))})] * 300_000)

@@ -81,16 +81,20 @@ where
     let (mut batches, begun) = (Batches::new(pick), cells.clone());
     let next = move || {
         let positions = batches.next()?;
-        begun.iter().for_each(|cells| cells.begin(&positions));
+        if let Some(cells) = &begun {
+            cells.begin(&positions);
+        }
         Some(positions)
     };
     let make = || {
         let cells = cells.clone();
         let mut work = make(Reader::new(pick, cells.clone()));
         move |positions: Range<u64>| {
-            let made = work(positions.clone());
-            cells.iter().for_each(|cells| cells.end(&positions));
-            made
+            let result = work(positions.clone());
+            if let Some(cells) = &cells {
+                cells.end(&positions);
+            }
+            result
         }
     };
     // As many batches may wait as are in the making.

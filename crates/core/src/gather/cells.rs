@@ -23,6 +23,9 @@ const PARTS: u64 = 4;
 const LEAST_BYTES: u64 = 256 << 10;
 const MOST_BYTES: u64 = 2 << 20;
 
+/// So many cells are looked at, the last ones, before one is noted that may be among them.
+const LAST: usize = 4;
+
 /// The same of compressed files, where reading begins up to 1 MiB before.
 const COMPRESSED_BYTES: u64 = 4 << 20;
 
@@ -37,6 +40,9 @@ const MOST_LENT: usize = 8 << 20;
 
 /// Which epoch a cell belongs to, and its number there.
 type Key = (u64, u64);
+
+/// Which of some cells a record is in, and where there.
+type Place = (u32, u32);
 
 /// The cells of a pass.
 pub(super) struct Cells {
@@ -129,7 +135,7 @@ impl Cells {
     }
 
     /// Which cells the records at `positions` are in, and of each record, which of these it is in, and where.
-    fn wanted(&self, positions: Range<u64>) -> Result<(Vec<Key>, Vec<(u32, u32)>)> {
+    fn wanted(&self, positions: Range<u64>) -> Result<(Vec<Key>, Vec<Place>)> {
         let mut places = Vec::new();
         self.halves.fill(positions, self.epoch, &mut places)?;
         let key = |position, epoch| (epoch, position / self.size);
@@ -137,7 +143,7 @@ impl Cells {
         for &(position, epoch) in &places {
             // Most are in one that another one was in just before.
             let key = key(position, epoch);
-            if !keys.iter().rev().take(PARTS as usize).any(|it| *it == key) {
+            if !keys.iter().rev().take(LAST).any(|it| *it == key) {
                 keys.push(key);
             }
         }
