@@ -23,6 +23,7 @@ Step: TypeAlias = tuple[Any, ...]
 # So many blocks of compressed files are shuffled together. It can never change, as their size.
 BLOCKS = 16
 
+
 class Source(Protocol):
     """Files, and how they are read."""
 
