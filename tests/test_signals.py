@@ -150,7 +150,8 @@ LONG: dict[str, str] = {
         interrupted(bombarded, records.__getitem__, slice(None))
     """,
     "order": """
-        interrupted(bombarded, tfrecs._core.order_at, [("records", 10**8), ("shuffle", 0)], 0, 10**8, 0)
+        steps = [("records", 10**8), ("shuffle", 0)]
+        interrupted(bombarded, tfrecs._core.order_at, steps, 0, 10**8, 0)
     """,
     "decode_batch": """
         records = tfrecs.Records([tfrecs.encode_example({"a": list(range(1000))})] * 300_000)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -121,7 +121,7 @@ def test_batches_are_of_the_records_in_this_order(
         expected = expected[:-1]
     count = len(expected) if length is None else None
     raw = gather(records, steps, **named)
-    assert [[one for one in some] for some in islice(raw, count)] == [
+    assert [some.tolist() for some in islice(raw, count)] == [
         [example(number) for number in some] for some in expected
     ]
     raw.close()
@@ -147,7 +147,7 @@ def test_windows_over_many_cells(large: tfrecs.IndexedRecords, size: int, thread
         steps: list[Step] = [("records", 2000), *below, ("window", 1, size), ("repeat", 2)]
         order = _core.order_at(steps, 0, 4000, 1)
         batches = gather(large, steps, epoch=1, batch=90, num_threads=threads, features=FEATURES)
-        assert sum(numbers_of(batches), []) == order
+        assert [*chain.from_iterable(numbers_of(batches))] == order
         batches = gather(large, steps, epoch=1, batch=90, first_batch=30, num_threads=threads)
         assert [one for some in batches for one in some] == large[order[30 * 90 :]].tolist()
 

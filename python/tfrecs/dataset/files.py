@@ -22,7 +22,6 @@ from tfrecs.errors import StateError
 from tfrecs.limits import Limits
 from tfrecs.salvage import SkippedRegion
 
-
 # Of compressed files so much is read at once where they are shuffled. It can never change: orders
 # that people go on in hang on it.
 BLOCK_BYTES = 2 << 20
@@ -79,16 +78,14 @@ class Files(Node):
 
     @cached_property
     def block(self) -> int | None:
-        """How many records are read at once where single ones would cost too much: of compressed files.
+        """How many records are read at once where single ones cost too much: of compressed files.
 
         It depends on the files alone, and so does their order when they are shuffled.
         """
-        inflated = self.records._inflated()
-        return (
-            None
-            if inflated is None
-            else max(BLOCK_BYTES * len(self.records) // max(inflated, 1), 1)
-        )
+        inflated = self.records._inflated()  # noqa: SLF001 - not for users
+        if inflated is None:
+            return None
+        return max(BLOCK_BYTES * len(self.records) // max(inflated, 1), 1)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave the open files behind: who gets this opens them for itself."""
