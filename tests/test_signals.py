@@ -197,7 +197,7 @@ def test_a_long_look_for_the_way_on_behind_damage(
 ) -> None:
     path = frames.save(tmp_path / "damaged", made())
     script = """
-        bombarded(list, tfrecs.salvage(path).batches(10**9))
+        interrupted(bombarded, list, tfrecs.salvage(path).batches(10**9))
     """
     Child(textwrap.dedent(BOMBARD) + textwrap.dedent(script), path).ends_with(
         "ready\nheard\nwent on\n"
