@@ -57,16 +57,24 @@ class DatasetIterator(Iterator[Any]):
             self._stage = self._node.start(self._run, None)
         return self._stage
 
-    def state_dict(self) -> State:
-        """Return where the pass is, behind the element that came last."""
-        stage = self._begun()
+    @property
+    def epoch(self) -> int:
+        """Which pass it is."""
+        return self._run.epoch
+
+    def place(self) -> State:
+        """Return just where the pass is, for a `state_dict` of it that is made later."""
+        return self._begun().state()
+
+    def state_dict(self, place: State | None = None) -> State:
+        """Return where the pass is, behind the element that came last, or where it was."""
         return {
             "tfrecs": VERSION,
             "epoch": self._run.epoch,
             "plan": [_digest(line) for line in _plan(self._node)],
             "files": [files.fingerprint for files in sources_of(self._node)],
             "stripe": None if self._run.stripe is None else list(self._run.stripe),
-            "at": stage.state(),
+            "at": self.place() if place is None else place,
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
