@@ -45,7 +45,7 @@ MODULES = {module_name(path): path for path in sorted(PACKAGE.rglob("*.py"))}
 
 
 # Those that need a library too large for `.venv`: tests/integrations imports and tests them.
-ELSEWHERE = {"tfrecs.integrations.torch"}
+ELSEWHERE = {name for name in MODULES if name.startswith("tfrecs.integrations.torch")}
 
 
 def is_optional(module: str) -> bool:

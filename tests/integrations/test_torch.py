@@ -2,6 +2,7 @@
 
 import doctest
 import importlib
+from pathlib import Path
 from typing import Any
 
 import ml_dtypes
@@ -19,9 +20,12 @@ torch = needs.optional("torch")
 DTYPES = ["int64", "int32", "int16", "int8", "uint8", "bool", "float16", "float32", "float64"]
 
 
-def test_the_examples_run() -> None:
-    module = importlib.import_module("tfrecs.integrations.torch")
-    assert doctest.testmod(module) == (0, 6)
+def test_the_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    folder = "tfrecs.integrations.torch"
+    for module, examples in {"tensors": 8, "elements": 4, "dataset": 5, "loader": 9}.items():
+        found = doctest.testmod(importlib.import_module(f"{folder}.{module}"))
+        assert found == (0, examples), module
 
 
 @given(rows=st.lists(st.lists(st.integers(-9, 9), max_size=4), min_size=1, max_size=5))

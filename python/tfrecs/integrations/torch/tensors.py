@@ -31,7 +31,7 @@ def sparse_coo_tensor(sparse: SparseTensor) -> "torch.Tensor":
     shape = checked_shape(sparse.dense_shape)
     row_major_places(sparse.indices, shape)  # PyTorch's own check is off by default
     indices = torch.from_numpy(np.ascontiguousarray(sparse.indices.T))
-    values = _tensor(sparse.values)
+    values = tensor(sparse.values)
     return torch.sparse_coo_tensor(indices, values, shape, check_invariants=False)
 
 
@@ -55,14 +55,32 @@ def nested_tensor(ragged: RaggedTensor) -> "torch.Tensor":
         )
     start, stop = int(ragged.row_splits[0]), int(ragged.row_splits[-1])
     offsets = torch.from_numpy(ragged.row_splits.astype(np.int64) - start)
-    values = _tensor(ragged.values[start:stop])
+    values = tensor(ragged.values[start:stop])
     return torch.nested.nested_tensor_from_jagged(values, offsets)
 
 
-def _tensor(values: Values) -> "torch.Tensor":
+def tensor(values: Values) -> "torch.Tensor":
+    """Return a tensor over the same memory; a copy where that is read-only or upside down.
+
+    Raises:
+        SpecError: PyTorch has no such type, as that of byte strings.
+
+    Example:
+        >>> import numpy as np
+        >>> tensor(np.arange(3.0)).tolist()
+        [0.0, 1.0, 2.0]
+    """
     if isinstance(values, BytesArray):
         raise SpecError("PyTorch has no tensors of byte strings")
-    array: Any = np.ascontiguousarray(values)
-    if array.dtype.name == "bfloat16":  # PyTorch has the type and knows nothing of ml_dtypes
+    array: Any = np.asarray(values)
+    flags = array.flags
+    if not flags.c_contiguous or not flags.writeable:
+        array = array.copy()
+    if (
+        array.dtype.kind == "V" and array.dtype.name == "bfloat16"
+    ):  # PyTorch has the type and knows nothing of ml_dtypes
         return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
-    return torch.from_numpy(array)
+    try:
+        return torch.from_numpy(array)
+    except TypeError as error:
+        raise SpecError(f"PyTorch has no tensors of {array.dtype}") from error

@@ -1,0 +1,48 @@
+"""PyTorch: tensors, datasets for its DataLoader, and a loader without worker processes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+# First: it says what to install where PyTorch is missing.
+from tfrecs.integrations.torch.tensors import nested_tensor, sparse_coo_tensor  # isort: split
+
+from tfrecs.dataset.node import Node
+from tfrecs.integrations.torch.dataset import Ranks, TorchDataset, TorchIterator
+from tfrecs.integrations.torch.device import road_to
+from tfrecs.integrations.torch.elements import Elements
+from tfrecs.integrations.torch.loader import TorchLoader, TorchLoaderIterator
+from tfrecs.limits import checked_limit
+
+__all__ = [
+    "TorchDataset",
+    "TorchIterator",
+    "TorchLoader",
+    "TorchLoaderIterator",
+    "dataset_of",
+    "loader_of",
+    "nested_tensor",
+    "sparse_coo_tensor",
+]
+
+
+def dataset_of(
+    node: Node, epoch: int, ranks: tuple[Any, Any, str], kinds: tuple[str, str, str]
+) -> TorchDataset:
+    """Return what `Dataset.to_torch` does."""
+    return TorchDataset(node, epoch, Ranks(*ranks), Elements(*kinds))
+
+
+def loader_of(
+    node: Node,
+    epoch: int,
+    ranks: tuple[Any, Any, str],
+    kinds: tuple[str, str, str],
+    device: Any,
+    prefetch: int,
+    pin_memory: bool | None,
+) -> TorchLoader:
+    """Return what `Dataset.to_torch_loader` does."""
+    ahead = checked_limit("prefetch", prefetch)
+    ranked, elements = Ranks(*ranks), Elements(*kinds)
+    return TorchLoader(node, epoch, ranked, elements, road_to(device, pin_memory), ahead)

@@ -1,0 +1,172 @@
+"""A dataset for PyTorch's DataLoader."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch.utils.data import IterableDataset, get_worker_info
+
+from tfrecs.dataset.dealt import DealtIterator, Part
+from tfrecs.dataset.node import Node
+from tfrecs.dataset.shard import POLICIES
+from tfrecs.errors import Error, SpecError
+from tfrecs.integrations.torch.elements import Elements
+from tfrecs.integrations.torch.epochs import Epochs, Pass, cohort_of
+from tfrecs.integrations.torch.placed import with_place
+
+
+class TorchDataset(IterableDataset):  # type: ignore[misc, unused-ignore]
+    """The elements of a dataset as tensors, dealt out to ranks and to a DataLoader's workers.
+
+    Example:
+        >>> import tfrecs
+        >>> from torch.utils.data import DataLoader
+        >>> with tfrecs.RecordWriter("ages.tfrecord") as out:
+        ...     out.write_batch([tfrecs.encode_example({"age": n}) for n in range(5)])
+        >>> ds = tfrecs.Dataset("ages.tfrecord", {"age": tfrecs.FixedLenFeature([], "int64")})
+        >>> for batch in DataLoader(ds.batch(3).to_torch(), batch_size=None):
+        ...     print(batch["age"])
+        tensor([0, 1, 2])
+        tensor([3, 4])
+    """
+
+    def __init__(self, node: Node, epoch: int, ranks: Ranks, elements: Elements) -> None:
+        """Keep the plan; nothing is read yet."""
+        self._node = node
+        self._epochs = Epochs(epoch)
+        self._ranks = ranks
+        self._elements = elements
+        self._passes = 0
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Take along which rank this is: a worker of its own is not asked."""
+        return {**self.__dict__, "_ranks": self._ranks.resolved()}
+
+    def __iter__(self) -> TorchIterator:
+        """Begin a pass: the next epoch."""
+        info, this = get_worker_info(), None
+        part = self._ranks.part()
+        if info is not None:
+            cohort = cohort_of(info.id)
+            this = Pass(info.seed - info.id, self._passes, info.num_workers, info.id, cohort)
+            part = replace(part, num_workers=info.num_workers, worker=info.id)
+        self._passes += 1
+        return TorchIterator(self, DealtIterator(self._node, self._epochs.next(this), part))
+
+    def __len__(self) -> int:
+        """Return how many elements this rank has: files are counted for that, by an index.
+
+        Raises:
+            TypeError: There is no end, or nobody knows before all is read.
+        """
+        return known_length(self._node, self._ranks.part())
+
+    def set_epoch(self, epoch: int) -> None:
+        """Say which epoch the next pass is, for all workers; passes count on by themselves."""
+        self._epochs.go_on(epoch, in_worker=get_worker_info())
+
+    def resumed(self, epoch: int) -> None:
+        """Note that a pass goes on in `epoch`, so that the one behind it is the next."""
+        self.set_epoch(epoch + 1)
+
+    def convert(self, element: Any) -> Any:
+        """Return what is made of an element."""
+        return self._elements(element)
+
+
+class TorchIterator(Iterator[Any]):
+    """A pass over a TorchDataset, in one process.
+
+    torchdata's StatefulDataLoader asks it for its state.
+    """
+
+    def __init__(self, dataset: TorchDataset, dealt: DealtIterator) -> None:
+        """Begin with the first element."""
+        self._dataset = dataset
+        self._dealt = dealt
+
+    def __next__(self) -> Any:
+        """Return the next element as tensors."""
+        try:
+            return self._dataset.convert(next(self._dealt))
+        except Error as error:
+            if get_worker_info() is not None:
+                with_place(error)
+            raise
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return where the pass is, in this worker, behind the element that came last."""
+        return self._dealt.state_dict()
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on where `state` says; the next pass is the epoch behind its.
+
+        Raises:
+            StateError: It is none, or of another plan, other files, or another number of workers.
+        """
+        self._dealt.load_state_dict(state)
+        self._dataset.resumed(self._dealt.epoch)
+
+    def close(self) -> None:
+        """Let go of threads and files. Nothing comes any more."""
+        self._dealt.close()
+
+
+class Ranks:
+    """Which rank this is of how many: as given, or as torch.distributed says when it is asked."""
+
+    def __init__(
+        self,
+        rank: int | None,
+        num_ranks: int | None,
+        remainder: str,
+        known: tuple[int, int] = (0, 1),
+    ) -> None:
+        """Keep what is given, and what is to be taken where there is nobody to ask.
+
+        Raises:
+            SpecError: There is no such rank, or no such policy, or only one of the two is given.
+        """
+        if (rank is None) != (num_ranks is None):
+            raise SpecError("rank and num_ranks are given both, or neither")
+        if rank is not None and num_ranks is not None and not 0 <= rank < num_ranks:
+            raise SpecError(f"there are {num_ranks} ranks, and no rank {rank}")
+        if remainder not in POLICIES:
+            raise SpecError(f"remainder must be one of {', '.join(POLICIES)}, not {remainder!r}")
+        self._given = None if rank is None or num_ranks is None else (rank, num_ranks)
+        self._known = known
+        self._remainder = remainder
+
+    def part(self) -> Part:
+        """Return the elements of this rank."""
+        rank, num = self._given or _distributed() or self._known
+        return Part(rank, num, self._remainder)
+
+    def resolved(self) -> Ranks:
+        """Return the same for a process that may have nobody to ask, as a worker."""
+        part = self.part()
+        given = self._given or (None, None)
+        return Ranks(*given, self._remainder, known=(part.rank, part.num_ranks))
+
+
+def _distributed() -> tuple[int, int] | None:
+    distributed = torch.distributed
+    if distributed.is_available() and distributed.is_initialized():
+        return distributed.get_rank(), distributed.get_world_size()
+    return None
+
+
+def known_length(node: Node, part: Part) -> int:
+    """Return how many elements there are.
+
+    Raises:
+        TypeError: There is no end, or nobody knows before all is read; as len() must.
+    """
+    length = part.length(node.length())
+    if not isinstance(length, int):
+        why = "nobody knows how many there are" if length is None else "there is no end of them"
+        raise TypeError(f"this dataset's elements have no length: {why}")
+    return length

@@ -1,0 +1,91 @@
+"""DataLoaders begin, again and again, while threads of this very process read: none hangs.
+
+A fork takes along neither a lock that a thread holds nor half a pool of threads. Run it at length:
+
+    python tests/integrations/starts.py fork forkserver spawn --starts 1000
+"""
+
+import argparse
+import faulthandler
+import multiprocessing
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+import torch
+from torch.utils.data import DataLoader
+
+import tfrecs
+
+RECORDS, SIZE, WORKERS = 2000, 100, 2
+# Seconds after which a batch that does not come is a hang; one that is spawned imports PyTorch.
+PATIENCE = {"fork": 10, "forkserver": 10, "spawn": 120}
+
+
+def files(folder: Path) -> tfrecs.Dataset:
+    """Records to load, in batches."""
+    path = folder / "numbers.tfrecord"
+    with tfrecs.RecordWriter(path) as out:
+        out.write_batch([tfrecs.encode_example({"number": n}) for n in range(RECORDS)])
+    features = {"number": tfrecs.FixedLenFeature([], "int64")}
+    return tfrecs.Dataset(path, features, num_threads=2).shuffle(0).batch(SIZE)
+
+
+def start(ds: tfrecs.Dataset, context: str) -> None:
+    """Load a pass with workers that begin in this way."""
+    loader = DataLoader(
+        ds.to_torch(),
+        batch_size=None,
+        num_workers=WORKERS,
+        multiprocessing_context=context,
+        timeout=PATIENCE[context],
+    )
+    found = torch.cat([batch["number"] for batch in loader])
+    assert sorted(found.tolist()) == list(range(RECORDS))
+
+
+def run(context: str, starts: int) -> float:
+    """Start so many loaders beside threads that read; return the seconds that took."""
+    stop = threading.Event()
+
+    def read(ds: tfrecs.Dataset) -> None:
+        while not stop.is_set():
+            for _ in ds.to_torch_loader():
+                pass
+
+    with tempfile.TemporaryDirectory() as folder:
+        ds = files(Path(folder))
+        threads = [threading.Thread(target=read, args=[ds]) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        begin = time.perf_counter()
+        try:
+            for _ in range(starts):
+                # Whatever hangs, a worker or this process, ends it and shows where.
+                faulthandler.dump_traceback_later(10 * PATIENCE[context], exit=True)
+                start(ds, context)
+        finally:
+            faulthandler.cancel_dump_traceback_later()
+            stop.set()
+            for thread in threads:
+                thread.join()
+    return time.perf_counter() - begin
+
+
+def main() -> None:
+    """Run it for each context, and print a line for each."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("contexts", nargs="+", choices=list(PATIENCE))
+    parser.add_argument("--starts", type=int, default=100)
+    arguments = parser.parse_args()
+    multiprocessing.set_forkserver_preload(["torch", "tfrecs"])
+    for context in arguments.contexts:
+        seconds = run(context, arguments.starts)
+        print(
+            f"{context}: {arguments.starts} starts of {WORKERS} workers in {seconds:.0f} s, no hang"
+        )
+
+
+if __name__ == "__main__":
+    main()
