@@ -148,8 +148,8 @@ class Ranks:
     def resolved(self) -> Ranks:
         """Return the same for a process that may have nobody to ask, as a worker."""
         part = self.part()
-        given = self._given or (None, None)
-        return Ranks(*given, self._remainder, known=(part.rank, part.num_ranks))
+        rank, num = self._given or (None, None)
+        return Ranks(rank, num, self._remainder, known=(part.rank, part.num_ranks))
 
 
 def _distributed() -> tuple[int, int] | None:
