@@ -79,7 +79,8 @@ class Transforms(ABC):
 
         With `buffer_size` any elements are shuffled as they come: blocks of so many, and once more
         in blocks that begin in the middle of the first ones. A dataset that fits into the buffer is
-        shuffled uniformly. One and a half times as many elements are held in memory.
+        shuffled uniformly. Two buffers of records, or one and a half of what Python functions make,
+        are held in memory.
 
         Which epoch it is, repeat() and the passes over a dataset count: `set_epoch`.
 
