@@ -10,64 +10,32 @@ from typing import Any
 
 from tfrecs.dataset.ahead import Workers
 from tfrecs.dataset.node import Node, Run, Stage, called, name_of
+from tfrecs.dataset.one_by_one import OneByOne
 from tfrecs.dataset.order import Length
 from tfrecs.dataset.saved import Saved, State
 
 
 @dataclass(frozen=True, eq=False)
-class Map(Node):
+class Map(OneByOne):
     """What `function` makes of each element, on so many threads beside the caller's."""
 
     source: Node
     function: Callable[[Any], Any]
     num_threads: int
 
-    one_to_one = True
-
-    @property
-    def sources(self) -> tuple[Node, ...]:
-        """The arguments."""
-        return (self.source,)
-
     def describe(self) -> str:
         """Return the call; how many threads there are makes no difference to what comes."""
         return f"  .map({name_of(self.function)})"
 
-    def length(self) -> Length:
-        """Return how many there are."""
-        return self.source.length()
-
     def begin(self, run: Run, saved: Saved | None) -> Stage:
         """Begin, on threads if there are to be any."""
-        source = self.source.start(run, saved)
-        return _MapOnThreads(self, source) if self.num_threads else _Map(self, source)
+        if self.num_threads:
+            return _MapOnThreads(self, self.source.start(run, saved))
+        return super().begin(run, saved)
 
-    def call(self, element: Any) -> Any:
+    def make(self, element: Any) -> Any:
         """Call the function."""
         return called(self.function, element, self.describe())
-
-
-class _Map(Stage):
-    """A call for each element; its state is the source's."""
-
-    def __init__(self, node: Map, source: Stage) -> None:
-        self._node = node
-        self._source = source
-
-    def __next__(self) -> Any:
-        return self._node.call(next(self._source))
-
-    def skip(self, n: int) -> None:
-        """Leave out elements of the source: nothing is called for them."""
-        self._source.skip(n)
-
-    def state(self) -> State:
-        """Return the source's."""
-        return self._source.state()
-
-    def close(self) -> None:
-        """Close the source."""
-        self._source.close()
 
 
 class _MapOnThreads(Stage):
@@ -84,7 +52,7 @@ class _MapOnThreads(Stage):
     def __next__(self) -> Any:
         while len(self._calls) < 2 * self._node.num_threads:
             for element in self._source:
-                call = self._workers.submit(self._node.call, element)
+                call = self._workers.submit(self._node.make, element)
                 self._calls.append((call, self._source.state()))
                 break
             else:
