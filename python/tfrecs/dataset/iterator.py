@@ -47,8 +47,8 @@ class DatasetIterator(Iterator[Any]):
             raise StopIteration
         try:
             return next(self._begun())
-        except BaseException:
-            # Whoever keeps the error, with its traceback, keeps no threads.
+        except Exception:
+            # Whoever keeps the error, with its traceback, keeps no threads; a signal ends nothing.
             self.close()
             raise
 
