@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import itertools
 import multiprocessing
@@ -271,6 +272,9 @@ def test_what_is_given_up_leaves_nothing(ds: tfrecs.Dataset) -> None:
             time.sleep(0.05)
         return False
 
+    # What other tests have left is theirs.
+    gc.collect()
+    others = set(multiprocessing.active_children())
     numbers(ds.batch(8).to_torch_loader())
     before, python = native(), threading.active_count()
     it = iter(ds.batch(8).to_torch_loader())
@@ -282,7 +286,7 @@ def test_what_is_given_up_leaves_nothing(ds: tfrecs.Dataset) -> None:
     del it, loader
     assert settled(before)
     assert threading.active_count() == python
-    assert not multiprocessing.active_children()
+    assert set(multiprocessing.active_children()) <= others
 
 
 def test_the_file_that_counts_epochs_is_removed(ds: tfrecs.Dataset) -> None:

@@ -6,7 +6,6 @@ import hashlib
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 from tfrecs import _core
@@ -19,6 +18,7 @@ from tfrecs.dataset.saved import Saved, State
 from tfrecs.dataset.skipping import Losses, Replayed, Skipping
 from tfrecs.dataset.spec import Spec
 from tfrecs.errors import StateError
+from tfrecs.lazily import lazily
 from tfrecs.limits import Limits
 from tfrecs.salvage import SkippedRegion
 
@@ -61,7 +61,7 @@ class Files(Node):
 
     sources = ()
 
-    @cached_property
+    @lazily
     def records(self) -> IndexedRecords:
         """The records, any of them at once. To find them takes a pass, unless there is an index."""
         how = self.reading
@@ -76,7 +76,7 @@ class Files(Node):
             max_decompressed_bytes=decompressed,
         )
 
-    @cached_property
+    @lazily
     def block(self) -> int | None:
         """How many records are read at once where single ones cost too much: of compressed files.
 
@@ -166,7 +166,7 @@ class Files(Node):
         each = max(total // max(len(self.records), 1), 1)
         return max(min(nbytes // each, most), 1)
 
-    @cached_property
+    @lazily
     def fingerprint(self) -> State:
         """Return what tells these files from others, wherever they lie."""
         sizes = [(os.path.basename(path), os.stat(path).st_size) for path in self.paths]  # noqa: PTH116, PTH119

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 from tfrecs import _core
 from tfrecs.dataset.parsed import parsed_batch, parsed_sequences
 from tfrecs.errors import SpecError
 from tfrecs.features import Features
+from tfrecs.lazily import lazily
 from tfrecs.parsing import parse_single_example, parse_single_sequence_example
 from tfrecs.parsing.assembly import Recipes
 from tfrecs.parsing.plan import plan_context, plan_examples, plan_lists
@@ -47,7 +47,7 @@ class Spec:
         """Whether anything is parsed."""
         return self.features is not None or self.is_of_sequences
 
-    @cached_property
+    @lazily
     def _recipes(self) -> tuple[Recipes | None, Recipes | None]:
         """What is the same for every batch."""
         if self.is_of_sequences:

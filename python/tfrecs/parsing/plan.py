@@ -7,7 +7,6 @@ it has in the records, and for each feature a part that says which columns it is
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -25,6 +24,7 @@ from tfrecs.features import (
     VarLenFeature,
     checked_name,
 )
+from tfrecs.lazily import lazily
 from tfrecs.parsing.checks import (
     checked_default,
     checked_element_shape,
@@ -93,7 +93,7 @@ class Plan:
     parts: dict[str, Part] = field(default_factory=dict)
     _claims: dict[str, "_Claim"] = field(default_factory=dict)
 
-    @cached_property
+    @lazily
     def checked(self) -> list[str]:
         """The features whose making finds faults of records."""
         return [
