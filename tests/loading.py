@@ -7,7 +7,7 @@ from typing import Any
 
 import tfrecs
 from tfrecs.dataset.iterator import DatasetIterator
-from tfrecs.dataset.node import Run
+from tfrecs.dataset.stage import Run
 from tfrecs.features import Features
 
 RECORDS = 230

@@ -13,7 +13,7 @@ import pytest
 
 import tfrecs
 from tfrecs.dataset.iterator import DatasetIterator
-from tfrecs.dataset.node import Run
+from tfrecs.dataset.stage import Run
 
 COUNTS = [1, 2, 3, 4, 8, 16]
 RECORDS = 533

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -9,24 +10,19 @@ from typing import Any
 from tfrecs.dataset.collate import collate
 from tfrecs.dataset.files import Files
 from tfrecs.dataset.gathered import Batches
-from tfrecs.dataset.node import Node, Run, Stage
+from tfrecs.dataset.node import Step
 from tfrecs.dataset.order import Length
-from tfrecs.dataset.saved import Saved, State
+from tfrecs.dataset.saved import Saved
 from tfrecs.dataset.skipping import Replayed
+from tfrecs.dataset.stage import Behind, Run, Stage
 
 
 @dataclass(frozen=True, eq=False)
-class Batch(Node):
+class Batch(Step):
     """Batches of `size` elements."""
 
-    source: Node
     size: int
     drop_remainder: bool
-
-    @property
-    def sources(self) -> tuple[Node, ...]:
-        """The elements."""
-        return (self.source,)
 
     def describe(self) -> str:
         """Return the call."""
@@ -49,7 +45,8 @@ class Batch(Node):
         if isinstance(self.source, Files):
             scan = self.source.scan(self.size, self.drop_remainder)
             return Replayed(scan, self.source.spec.batch, saved, one_by_one=False)
-        return _Batches(self, self.source.start(run, saved))
+        source = self.source.start(run, saved)
+        return Groups(source, self.size, self.drop_remainder, collate)
 
 
 def batches(length: Length, size: int, drop_remainder: bool) -> Length:
@@ -59,29 +56,29 @@ def batches(length: Length, size: int, drop_remainder: bool) -> Length:
     return length // size if drop_remainder else -(-length // size)
 
 
-class _Batches(Stage):
-    """Batches of any elements. None is left over between two: the state is the source's."""
+class Groups(Behind):
+    """So many elements at a time, and what is made of them; none is left over between two."""
 
-    def __init__(self, node: Batch, source: Stage) -> None:
-        self._node = node
-        self._source = source
+    def __init__(
+        self,
+        source: Stage,
+        size: int,
+        drop_remainder: bool,
+        make: Callable[[Sequence[Any]], Any],
+    ) -> None:
+        """Take `size` elements of `source` for each."""
+        super().__init__(source)
+        self._size = size
+        self._drop_remainder = drop_remainder
+        self._make = make
 
     def __next__(self) -> Any:
         """Return the next batch."""
-        elements = list(islice(self._source, self._node.size))
-        short = len(elements) < self._node.size
-        if not elements or (short and self._node.drop_remainder):
+        elements = list(islice(self._source, self._size))
+        if not elements or (len(elements) < self._size and self._drop_remainder):
             raise StopIteration
-        return collate(elements)
+        return self._make(elements)
 
     def skip(self, n: int) -> None:
         """Leave out the elements of `n` batches."""
-        self._source.skip(n * self._node.size)
-
-    def state(self) -> State:
-        """Return the source's."""
-        return self._source.state()
-
-    def close(self) -> None:
-        """Close the source."""
-        self._source.close()
+        self._source.skip(n * self._size)

@@ -195,7 +195,6 @@ def _parsing(node: Node, spec: Spec) -> Node | None:
 class _ParseBatches(OneByOne):
     """What is parsed of batches of records that Python has made."""
 
-    source: Node
     spec: Spec
 
     def describe(self) -> str:
@@ -213,7 +212,6 @@ class _ParseBatches(OneByOne):
 class _Labelled(OneByOne):
     """Batches as pairs of the other features and the label."""
 
-    source: Node
     label_key: str
 
     def describe(self) -> str:

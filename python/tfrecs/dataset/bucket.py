@@ -7,28 +7,23 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from tfrecs.dataset.node import Node, Run, Stage, called, name_of
+from tfrecs.dataset.node import Step, called, name_of
 from tfrecs.dataset.order import Length
 from tfrecs.dataset.padded_batch import Padding, padded
 from tfrecs.dataset.saved import MOST, Saved, State
+from tfrecs.dataset.stage import Behind, Run, Stage
 from tfrecs.errors import StateError
 
 
 @dataclass(frozen=True, eq=False)
-class Bucket(Node):
+class Bucket(Step):
     """Padded batches of the elements whose lengths lie between the same boundaries."""
 
-    source: Node
     length_of: Callable[[Any], Any]
     boundaries: tuple[int, ...]
     sizes: tuple[int, ...]
     padding: Padding
     drop_remainder: bool
-
-    @property
-    def sources(self) -> tuple[Node, ...]:
-        """The elements."""
-        return (self.source,)
 
     def describe(self) -> str:
         """Return the call."""
@@ -60,7 +55,7 @@ class _Waiting:
     before: State
 
 
-class _Buckets(Stage):
+class _Buckets(Behind):
     """What waits in the buckets is read again.
 
     A state is where the source was before the oldest of that, and how far behind it the others are.
@@ -76,7 +71,7 @@ class _Buckets(Stage):
             saved.only(["source", "pulled", "held", "flushed"])
             inner = saved.child("source")
             self._flushed = saved.integer("flushed", most=len(node.sizes))
-        self._source = node.source.start(run.whole(), inner)
+        super().__init__(node.source.start(run.whole(), inner))
         if saved is not None:
             self._refill(saved)
 
@@ -134,7 +129,3 @@ class _Buckets(Stage):
             "held": [one.number - first for one in waiting],
             "flushed": self._flushed,
         }
-
-    def close(self) -> None:
-        """Close the source."""
-        self._source.close()

@@ -5,22 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from tfrecs.dataset.node import Node, Run, Stage
+from tfrecs.dataset.node import Step
 from tfrecs.dataset.order import Length
 from tfrecs.dataset.saved import Saved, State
+from tfrecs.dataset.stage import Behind, Run, Stage
 
 
 @dataclass(frozen=True, eq=False)
-class Cache(Node):
+class Cache(Step):
     """The elements of the source; the first whole pass keeps them in memory for all others."""
 
-    source: Node
     kept: list[list[Any]] = field(default_factory=list)
-
-    @property
-    def sources(self) -> tuple[Node, ...]:
-        """The elements."""
-        return (self.source,)
 
     def describe(self) -> str:
         """Return the call."""
@@ -61,12 +56,12 @@ class _Kept(Stage):
         return {"at": self._at}
 
 
-class _Filling(Stage):
+class _Filling(Behind):
     """A pass that makes the elements; it begins at the beginning, since all are to be kept."""
 
     def __init__(self, node: Cache, source: Stage) -> None:
         self._node = node
-        self._source = source
+        super().__init__(source)
         self._elements: list[Any] = []
 
     def __next__(self) -> Any:
@@ -80,7 +75,3 @@ class _Filling(Stage):
     def state(self) -> State:
         """Return how many there were."""
         return {"at": len(self._elements)}
-
-    def close(self) -> None:
-        """Close the source."""
-        self._source.close()

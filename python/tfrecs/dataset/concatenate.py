@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfrecs.dataset.node import Run, Stage
 from tfrecs.dataset.order import Length
 from tfrecs.dataset.saved import Saved, State
 from tfrecs.dataset.several import Several
+from tfrecs.dataset.stage import Run, Stage
 
 
 class Concatenate(Several):

@@ -7,9 +7,10 @@ from typing import Any, Self
 
 from tfrecs.dataset.files import Files, Reading
 from tfrecs.dataset.iterator import DatasetIterator, sources_of
-from tfrecs.dataset.node import Node, Run
+from tfrecs.dataset.node import Node
 from tfrecs.dataset.skipping import Losses, checked_choice
 from tfrecs.dataset.spec import Spec
+from tfrecs.dataset.stage import Run
 from tfrecs.dataset.transforms import Transforms
 from tfrecs.features import Features
 from tfrecs.leaves import integration

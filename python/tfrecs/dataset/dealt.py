@@ -9,11 +9,12 @@ from typing import Any
 from tfrecs.dataset.batch import Batch
 from tfrecs.dataset.iterator import DatasetIterator
 from tfrecs.dataset.map import Map
-from tfrecs.dataset.node import Node, Run
+from tfrecs.dataset.node import Node
 from tfrecs.dataset.order import ENDLESS, Length
 from tfrecs.dataset.prefetch import Prefetch
 from tfrecs.dataset.saved import Saved, State
 from tfrecs.dataset.shard import Shard
+from tfrecs.dataset.stage import Run
 from tfrecs.dataset.take import Skip
 from tfrecs.errors import StateError
 

@@ -16,7 +16,6 @@ from tfrecs.errors import SpecError
 class DecodeImages(OneByOne):
     """The source's elements, in which the images of a feature are decoded."""
 
-    source: Node
     key: str
     options: dict[str, Any]
     num_threads: int | None

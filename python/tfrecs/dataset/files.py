@@ -11,12 +11,13 @@ from typing import Any
 from tfrecs import _core
 from tfrecs.access import IndexedRecords
 from tfrecs.access import open as open_records
-from tfrecs.dataset.gathered import AHEAD, AHEAD_BYTES, Elements
-from tfrecs.dataset.node import Node, Run, Stage
+from tfrecs.dataset.gathered import AHEAD, AHEAD_BYTES
+from tfrecs.dataset.node import Node
 from tfrecs.dataset.order import Length, RecordOrder
 from tfrecs.dataset.saved import Saved, State
 from tfrecs.dataset.skipping import Losses, Replayed, Skipping
 from tfrecs.dataset.spec import Spec
+from tfrecs.dataset.stage import Run, Stage
 from tfrecs.errors import StateError
 from tfrecs.lazily import lazily
 from tfrecs.limits import Limits
@@ -106,11 +107,10 @@ class Files(Node):
         return None if self.reading.skips else RecordOrder(self)
 
     def begin(self, run: Run, saved: Saved | None) -> Stage:
-        """Read one by one."""
-        if self.reading.skips:
-            scan = self.scan(AHEAD, False, most_bytes=AHEAD_BYTES, raw=True)
-            return Replayed(scan, self.spec.one, saved, one_by_one=True)
-        return Elements(RecordOrder(self), run, saved)
+        """Read one by one, around the damage."""
+        del run
+        scan = self.scan(AHEAD, False, most_bytes=AHEAD_BYTES, raw=True)
+        return Replayed(scan, self.spec.one, saved, one_by_one=True)
 
     def scan(
         self, size: int, drop_remainder: bool, most_bytes: int | None = None, raw: bool = False

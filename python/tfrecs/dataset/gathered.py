@@ -8,9 +8,9 @@ from itertools import islice
 from typing import Any
 
 from tfrecs.arrays import BytesArray
-from tfrecs.dataset.node import Run, Stage
 from tfrecs.dataset.order import RecordOrder
 from tfrecs.dataset.saved import Saved, State
+from tfrecs.dataset.stage import Run, Stage
 
 # What is read at once where records are wanted one by one: records, or bytes.
 AHEAD = 256

@@ -6,30 +6,25 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from tfrecs.dataset.node import Node, Run, Stage, called, name_of
+from tfrecs.dataset.node import Node, Step, called, name_of
 from tfrecs.dataset.order import Length
 from tfrecs.dataset.saved import Saved, State
+from tfrecs.dataset.stage import Run, Stage
 from tfrecs.errors import StateError
 
 
 @dataclass(frozen=True, eq=False)
-class Interleave(Node):
+class Interleave(Step):
     """`block` elements of each of `cycle` datasets in turn, which `make` makes of elements.
 
     The order is TensorFlow's: the place of a dataset that has ended is empty until its next turn,
     and then that of the next dataset.
     """
 
-    source: Node
     function: Callable[[Any], Any]
     make: Callable[[Any], Node]
     cycle: int
     block: int
-
-    @property
-    def sources(self) -> tuple[Node, ...]:
-        """What datasets are made of."""
-        return (self.source,)
 
     def describe(self) -> str:
         """Return the call."""

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Self
 
 from tfrecs.dataset.files import Files
-from tfrecs.dataset.node import Node, Run, Stage
+from tfrecs.dataset.node import Node
 from tfrecs.dataset.saved import Saved, State
 from tfrecs.dataset.shard import Shard
+from tfrecs.dataset.stage import Run, Stage
 from tfrecs.errors import StateError
 
 # Raised when what states hold means something else.

@@ -9,17 +9,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from tfrecs.dataset.ahead import Workers
-from tfrecs.dataset.node import Node, Run, Stage, called, name_of
+from tfrecs.dataset.node import Step, called, name_of
 from tfrecs.dataset.one_by_one import OneByOne
 from tfrecs.dataset.order import Length
 from tfrecs.dataset.saved import Saved, State
+from tfrecs.dataset.stage import Behind, Run, Stage
 
 
 @dataclass(frozen=True, eq=False)
 class Map(OneByOne):
     """What `function` makes of each element, on so many threads beside the caller's."""
 
-    source: Node
     function: Callable[[Any], Any]
     num_threads: int
 
@@ -75,16 +75,10 @@ class _MapOnThreads(Stage):
 
 
 @dataclass(frozen=True, eq=False)
-class Filter(Node):
+class Filter(Step):
     """The elements of the source for which `predicate` is true."""
 
-    source: Node
     predicate: Callable[[Any], Any]
-
-    @property
-    def sources(self) -> tuple[Node, ...]:
-        """All elements."""
-        return (self.source,)
 
     def describe(self) -> str:
         """Return the call."""
@@ -99,21 +93,13 @@ class Filter(Node):
         return _Filter(self, self.source.start(run, saved))
 
 
-class _Filter(Stage):
+class _Filter(Behind):
     def __init__(self, node: Filter, source: Stage) -> None:
         self._node = node
-        self._source = source
+        super().__init__(source)
 
     def __next__(self) -> Any:
         for element in self._source:
             if called(self._node.predicate, element, self._node.describe()):
                 return element
         raise StopIteration
-
-    def state(self) -> State:
-        """Return the source's."""
-        return self._source.state()
-
-    def close(self) -> None:
-        """Close the source."""
-        self._source.close()

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from tfrecs.dataset.node import Run, Stage
 from tfrecs.dataset.order import ENDLESS, Length
 from tfrecs.dataset.saved import Saved, State
 from tfrecs.dataset.several import Several, Stages
+from tfrecs.dataset.stage import Run, Stage
 
 STOPS = ("first", "all")
 

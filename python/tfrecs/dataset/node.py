@@ -1,51 +1,16 @@
-"""Steps of a plan, and what runs of them."""
+"""Steps of a plan."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
+from tfrecs.dataset.gathered import Elements
 from tfrecs.dataset.order import Length, RecordOrder
 from tfrecs.dataset.saved import Saved, State
-
-
-@dataclass(frozen=True)
-class Run:
-    """A pass over a plan.
-
-    Attributes:
-        epoch: Which pass it is: what shuffles makes another order in each.
-        stripe: Every how manieth of the last step's elements are wanted, and from which one on;
-            None if all are. It divides the work among processes that give their elements in turn.
-    """
-
-    epoch: int = 0
-    stripe: tuple[int, int] | None = None
-
-    def whole(self) -> Run:
-        """Return the same pass for all elements."""
-        return replace(self, stripe=None)
-
-
-class Stage(Iterator[Any]):
-    """What runs of a step: it gives elements, and says where it is."""
-
-    @abstractmethod
-    def state(self) -> State:
-        """Return what the step begins from again, behind the last element that it gave.
-
-        It is small, whatever the step holds, and becomes JSON.
-        """
-
-    def skip(self, n: int) -> None:
-        """Leave out the next `n` elements, at less than their cost where that can be."""
-        for _ in zip(range(n), self, strict=False):
-            pass
-
-    def close(self) -> None:
-        """Let go of threads and files. It may be called twice."""
+from tfrecs.dataset.stage import Run, Stage
 
 
 class Node(ABC):
@@ -68,9 +33,9 @@ class Node(ABC):
     def length(self) -> Length:
         """Return how many elements it gives."""
 
-    @abstractmethod
     def begin(self, run: Run, saved: Saved | None) -> Stage:
-        """Start the step, where `saved` says or at the beginning."""
+        """Start the step, where `saved` says or at the beginning, if it is no order of records."""
+        raise NotImplementedError(f"{type(self).__name__} is always an order of records")
 
     def order(self) -> RecordOrder | None:
         """Return which records of files its elements are, if they are no more than that."""
@@ -78,6 +43,9 @@ class Node(ABC):
 
     def start(self, run: Run, saved: Saved | None) -> Stage:
         """Start the step for the elements that the run wants."""
+        order = self.order()
+        if order is not None:
+            return Elements(order, run, saved)
         if run.stripe is None or self.one_to_one:
             return self.begin(run, saved)
         return Striped(self, run, saved)
@@ -88,6 +56,22 @@ class Node(ABC):
             for line in source.lines():
                 yield line if number == 0 else f"    {line}"
         yield self.describe()
+
+
+@dataclass(frozen=True, eq=False)
+class Step(Node):
+    """A step over one source."""
+
+    source: Node
+
+    @property
+    def sources(self) -> tuple[Node, ...]:
+        """What it takes its elements from."""
+        return (self.source,)
+
+    def length(self) -> Length:
+        """Return how many there are: as many as the source has."""
+        return self.source.length()
 
 
 class Striped(Stage):

@@ -6,41 +6,31 @@ from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any
 
-from tfrecs.dataset.node import Node, Run, Stage
-from tfrecs.dataset.order import Length
-from tfrecs.dataset.saved import Saved, State
+from tfrecs.dataset.node import Step
+from tfrecs.dataset.saved import Saved
+from tfrecs.dataset.stage import Behind, Run, Stage
 
 
-class OneByOne(Node):
+class OneByOne(Step):
     """A step that makes one element of each of its source's."""
 
-    source: Node
     one_to_one = True
-
-    @property
-    def sources(self) -> tuple[Node, ...]:
-        """The elements."""
-        return (self.source,)
-
-    def length(self) -> Length:
-        """Return how many there are."""
-        return self.source.length()
 
     def begin(self, run: Run, saved: Saved | None) -> Stage:
         """Begin where the source does."""
-        return _Made(self.make, self.source.start(run, saved))
+        return Made(self.make, self.source.start(run, saved))
 
     @abstractmethod
     def make(self, element: Any) -> Any:
         """Return what is made of an element."""
 
 
-class _Made(Stage):
+class Made(Behind):
     """What is made of elements one by one; its state is the source's."""
 
     def __init__(self, make: Callable[[Any], Any], source: Stage) -> None:
         self._make = make
-        self._source = source
+        super().__init__(source)
 
     def __next__(self) -> Any:
         return self._make(next(self._source))
@@ -48,11 +38,3 @@ class _Made(Stage):
     def skip(self, n: int) -> None:
         """Leave out elements of the source: nothing is made of them."""
         self._source.skip(n)
-
-    def state(self) -> State:
-        """Return the source's."""
-        return self._source.state()
-
-    def close(self) -> None:
-        """Close the source."""
-        self._source.close()

@@ -115,15 +115,12 @@ class RecordOrder:
         if not self.steps or self.steps[-1][0] != "shard":
             return self, saved.only(["at"])
         saved.only(["at", "num", "base"])
-        num, base = saved.integer("num", 1), saved.integer("base")
+        num, base, at = saved.integer("num", 1), saved.integer("base"), saved.integer("at")
         _, mine, index, _, policy = self.steps[-1]
-        if num == mine:
-            return replace(
-                self, steps=(*self.steps[:-1], ("shard", mine, index, base, policy))
-            ), saved
-        base += saved.integer("at") * per_element * num
+        if num != mine:
+            base, at = base + at * per_element * num, 0
         moved = replace(self, steps=(*self.steps[:-1], ("shard", mine, index, base, policy)))
-        return moved, Saved({"at": 0, "num": mine, "base": base})
+        return moved, Saved({"at": at, "num": mine, "base": base})
 
     def state(self, at: int) -> State:
         """Return the state behind `at` elements."""

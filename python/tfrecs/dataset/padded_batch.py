@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from tfrecs.arrays import BytesArray, RaggedTensor, SparseTensor
-from tfrecs.dataset.batch import batches
+from tfrecs.dataset.batch import Groups, batches
 from tfrecs.dataset.collate import arrays_of, joined
 from tfrecs.dataset.gathered import Batches
-from tfrecs.dataset.node import Node, Run, Stage
+from tfrecs.dataset.node import Step
+from tfrecs.dataset.one_by_one import Made
 from tfrecs.dataset.order import Length
-from tfrecs.dataset.saved import Saved, State
+from tfrecs.dataset.saved import Saved
+from tfrecs.dataset.stage import Run, Stage
 from tfrecs.errors import SpecError
 from tfrecs.features import Features
 
@@ -106,18 +107,12 @@ def _no_fill(name: str | None, value: Any, dtype: Any) -> SpecError:
 
 
 @dataclass(frozen=True, eq=False)
-class PaddedBatch(Node):
+class PaddedBatch(Step):
     """Batches of `size` elements that padding makes equally long."""
 
-    source: Node
     size: int
     padding: Padding
     drop_remainder: bool
-
-    @property
-    def sources(self) -> tuple[Node, ...]:
-        """The elements."""
-        return (self.source,)
 
     def describe(self) -> str:
         """Return the call."""
@@ -133,23 +128,26 @@ class PaddedBatch(Node):
         order = self.source.order()
         if order is None or order.files.spec.features is None:
             return super().start(run, saved)
-        batches = Batches(order, self.size, self.drop_remainder, run, saved)
-        return _PaddedColumns(self, order.files.spec.features, batches)
+        columns = _Columns(self.padding, order.files.spec.features)
+        return Made(columns, Batches(order, self.size, self.drop_remainder, run, saved))
 
     def begin(self, run: Run, saved: Saved | None) -> Stage:
         """Begin where the source does."""
-        return _PaddedBatches(self, self.source.start(run, saved))
+        source = self.source.start(run, saved)
+        make = partial(padded, padding=self.padding)
+        return Groups(source, self.size, self.drop_remainder, make)
 
 
-class _PaddedColumns(Stage):
-    def __init__(self, node: PaddedBatch, features: Features, source: Stage) -> None:
-        self._padding = node.padding
-        self._padding.check(features)
+class _Columns:
+    """Pads the columns of batches that were parsed."""
+
+    def __init__(self, padding: Padding, features: Features) -> None:
+        padding.check(features)
+        self._padding = padding
         self._features = features
-        self._source = source
 
-    def __next__(self) -> Any:
-        batch = next(self._source)
+    def __call__(self, batch: Any) -> Any:
+        """Return a batch whose columns are padded."""
         if isinstance(batch, tuple):  # of keys and what they are of
             return batch[0], self._columns(batch[1])
         return self._columns(batch)
@@ -172,14 +170,6 @@ class _PaddedColumns(Stage):
         same = shape == column.shape[1:]
         return column if same else _side_by_side(column, name, self._padding)
 
-    def state(self) -> State:
-        """Return the source's."""
-        return self._source.state()
-
-    def close(self) -> None:
-        """Close the source."""
-        self._source.close()
-
 
 def _refilled(column: Any, lengths: Any, fill: Any) -> Any:
     """Return padded rows with other padding."""
@@ -197,31 +187,6 @@ def _refilled(column: Any, lengths: Any, fill: Any) -> Any:
 
 def _bytes_array(objects: Any) -> BytesArray:
     return BytesArray.from_values(objects.ravel().tolist()).reshape(objects.shape)
-
-
-class _PaddedBatches(Stage):
-    def __init__(self, node: PaddedBatch, source: Stage) -> None:
-        self._node = node
-        self._source = source
-
-    def __next__(self) -> Any:
-        elements = list(islice(self._source, self._node.size))
-        short = len(elements) < self._node.size
-        if not elements or (short and self._node.drop_remainder):
-            raise StopIteration
-        return padded(elements, self._node.padding)
-
-    def skip(self, n: int) -> None:
-        """Leave out the elements of `n` batches."""
-        self._source.skip(n * self._node.size)
-
-    def state(self) -> State:
-        """Return the source's: no element is left over between two batches."""
-        return self._source.state()
-
-    def close(self) -> None:
-        """Close the source."""
-        self._source.close()
 
 
 def padded(elements: Sequence[Any], padding: Padding) -> Any:

@@ -8,32 +8,22 @@ from dataclasses import dataclass
 from typing import Any
 
 from tfrecs.dataset.ahead import Workers
-from tfrecs.dataset.node import Node, Run, Stage
-from tfrecs.dataset.order import Length
+from tfrecs.dataset.node import Step
 from tfrecs.dataset.saved import Saved, State
+from tfrecs.dataset.stage import Run, Stage
 
 
 @dataclass(frozen=True, eq=False)
-class Prefetch(Node):
+class Prefetch(Step):
     """The elements of the source, up to `count` of them made ahead on a thread."""
 
-    source: Node
     count: int
 
     one_to_one = True
 
-    @property
-    def sources(self) -> tuple[Node, ...]:
-        """The elements."""
-        return (self.source,)
-
     def describe(self) -> str:
         """Return the call, without the number: it makes no difference to what comes."""
         return "  .prefetch()"
-
-    def length(self) -> Length:
-        """Return how many there are."""
-        return self.source.length()
 
     def begin(self, run: Run, saved: Saved | None) -> Stage:
         """Begin where the source does."""

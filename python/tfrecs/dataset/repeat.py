@@ -5,23 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tfrecs.dataset.gathered import Elements
-from tfrecs.dataset.node import Node, Run, Stage
+from tfrecs.dataset.node import Step
 from tfrecs.dataset.order import ENDLESS, Length, RecordOrder
 from tfrecs.dataset.saved import Saved, State
+from tfrecs.dataset.stage import Run, Stage
 
 
 @dataclass(frozen=True, eq=False)
-class Repeat(Node):
+class Repeat(Step):
     """The source `count` times, without end if that is None. Each pass is an epoch of its own."""
 
-    source: Node
     count: int | None
-
-    @property
-    def sources(self) -> tuple[Node, ...]:
-        """What is repeated."""
-        return (self.source,)
 
     def describe(self) -> str:
         """Return the call."""
@@ -43,8 +37,7 @@ class Repeat(Node):
 
     def begin(self, run: Run, saved: Saved | None) -> Stage:
         """Begin the first pass, or the one that a state says."""
-        order = self.order()
-        return _Repeat(self, run, saved) if order is None else Elements(order, run, saved)
+        return _Repeat(self, run, saved)
 
 
 class _Repeat(Stage):

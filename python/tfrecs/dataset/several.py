@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tfrecs.dataset.node import Node, Run, Stage
+from tfrecs.dataset.node import Node
 from tfrecs.dataset.saved import Saved, State
+from tfrecs.dataset.stage import Run, Stage
 
 
 @dataclass(frozen=True, eq=False)

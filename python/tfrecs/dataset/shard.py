@@ -6,31 +6,25 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from tfrecs.dataset.gathered import Elements
-from tfrecs.dataset.node import Node, Run, Stage
+from tfrecs.dataset.node import Step
 from tfrecs.dataset.order import Length, RecordOrder
 from tfrecs.dataset.saved import Saved, State
+from tfrecs.dataset.stage import Behind, Run, Stage
 
 POLICIES = ("uneven", "drop", "pad")
 
 
 @dataclass(frozen=True, eq=False)
-class Shard(Node):
+class Shard(Step):
     """Elements index, index + num, … of the source.
 
     What becomes of a last round of fewer than num elements is said by `remainder`: "uneven", some
     shards have one more; "drop", none has it; "pad", its elements come again until each has one.
     """
 
-    source: Node
     num: int
     index: int
     remainder: str
-
-    @property
-    def sources(self) -> tuple[Node, ...]:
-        """All elements."""
-        return (self.source,)
 
     def describe(self) -> str:
         """Return the call; a state fits whatever the number of shards is, and whichever it is."""
@@ -54,19 +48,16 @@ class Shard(Node):
 
     def begin(self, run: Run, saved: Saved | None) -> Stage:
         """Begin; a state of another number of shards stands for as many elements of each."""
-        order = self.order()
-        if order is not None:
-            return Elements(order, run, saved)
         inner = None if saved is None else saved.only(["source"]).child("source")
         return _Shard(self, self.source.start(run, inner))
 
 
-class _Shard(Stage):
+class _Shard(Behind):
     """Takes a round of elements at a time: between two rounds all shards are at one place."""
 
     def __init__(self, node: Shard, source: Stage) -> None:
         self._node = node
-        self._source = source
+        super().__init__(source)
         # How many elements others have before the round ends.
         self._pending = 0
 
@@ -97,7 +88,3 @@ class _Shard(Stage):
         """Return where the source is behind the round: the same for all shards."""
         self._end_round()
         return {"source": self._source.state()}
-
-    def close(self) -> None:
-        """Close the source."""
-        self._source.close()

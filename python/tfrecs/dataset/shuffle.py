@@ -7,14 +7,14 @@ from itertools import islice
 from typing import Any
 
 from tfrecs import _core
-from tfrecs.dataset.gathered import Elements
-from tfrecs.dataset.node import Node, Run, Stage
-from tfrecs.dataset.order import Length, RecordOrder
+from tfrecs.dataset.node import Step
+from tfrecs.dataset.order import RecordOrder
 from tfrecs.dataset.saved import Saved, State
+from tfrecs.dataset.stage import Behind, Run, Stage
 
 
 @dataclass(frozen=True, eq=False)
-class Shuffle(Node):
+class Shuffle(Step):
     """All records of the source in random order.
 
     Of files that are not compressed, any order is as likely as any other. If one is compressed,
@@ -23,36 +23,20 @@ class Shuffle(Node):
     is read at once, by whoever needs it first, and the order depends on nothing but the files.
     """
 
-    source: Node
     seed: int
-
-    @property
-    def sources(self) -> tuple[Node, ...]:
-        """What is shuffled."""
-        return (self.source,)
 
     def describe(self) -> str:
         """Return the call."""
         return f"  .shuffle({self.seed})"
-
-    def length(self) -> Length:
-        """Return how many there are."""
-        return self.source.length()
 
     def order(self) -> RecordOrder | None:
         """Return the records in that order; shuffle() has seen to it that the source has one."""
         order = self.source.order()
         return None if order is None else order.then("shuffle", self.seed)
 
-    def begin(self, run: Run, saved: Saved | None) -> Stage:
-        """Begin at the first one."""
-        order = self.order()
-        assert order is not None
-        return Elements(order, run, saved)
-
 
 @dataclass(frozen=True, eq=False)
-class BufferShuffle(Node):
+class BufferShuffle(Step):
     """Any elements in an order that is random as far as a buffer reaches.
 
     Blocks of `buffer_size` elements are shuffled, and what comes of that once more, in blocks that
@@ -61,22 +45,12 @@ class BufferShuffle(Node):
     by number.
     """
 
-    source: Node
     seed: int
     buffer_size: int
-
-    @property
-    def sources(self) -> tuple[Node, ...]:
-        """What is shuffled."""
-        return (self.source,)
 
     def describe(self) -> str:
         """Return the call."""
         return f"  .shuffle({self.seed}, buffer_size={self.buffer_size})"
-
-    def length(self) -> Length:
-        """Return how many there are."""
-        return self.source.length()
 
     def order(self) -> RecordOrder | None:
         """Return the records in that order, which can be computed."""
@@ -85,11 +59,10 @@ class BufferShuffle(Node):
 
     def begin(self, run: Run, saved: Saved | None) -> Stage:
         """Begin with the first block, or those that a state says."""
-        order = self.order()
-        return _BufferShuffle(self, run, saved) if order is None else Elements(order, run, saved)
+        return _BufferShuffle(self, run, saved)
 
 
-class _BufferShuffle(Stage):
+class _BufferShuffle(Behind):
     """Two layers of shuffled blocks; the second one's begin in the middle of the first one's.
 
     What it begins from again is where the source was before the oldest block of the first layer
@@ -105,7 +78,7 @@ class _BufferShuffle(Stage):
             inner = saved.child("source")
             self._block = saved.integer("block", most=_MOST_BLOCKS)
             given = saved.integer("given", most=2 * node.buffer_size)
-        self._source = node.source.start(run.whole(), inner)
+        super().__init__(node.source.start(run.whole(), inner))
         self._start = self._next_start = self._source.state()
         self._rest: list[Any] = []
         if self._block:
@@ -147,10 +120,6 @@ class _BufferShuffle(Stage):
     def state(self) -> State:
         """Return where the source was before what is held, and how far that has been given."""
         return {"source": self._start, "block": self._block, "given": self._given}
-
-    def close(self) -> None:
-        """Close the source."""
-        self._source.close()
 
 
 # More blocks than anybody has.

@@ -6,8 +6,8 @@ from itertools import chain, islice
 from typing import Any
 
 from tfrecs import _core
-from tfrecs.dataset.node import Stage
 from tfrecs.dataset.saved import Saved, State
+from tfrecs.dataset.stage import Stage
 from tfrecs.errors import SpecError
 from tfrecs.salvage import SkippedRegion
 

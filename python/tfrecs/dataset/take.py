@@ -5,23 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from tfrecs.dataset.gathered import Elements
-from tfrecs.dataset.node import Node, Run, Stage
+from tfrecs.dataset.node import Step
 from tfrecs.dataset.order import Length, RecordOrder
 from tfrecs.dataset.saved import Saved, State
+from tfrecs.dataset.stage import Behind, Run, Stage
 
 
 @dataclass(frozen=True, eq=False)
-class Take(Node):
+class Take(Step):
     """The first `count` elements of the source."""
 
-    source: Node
     count: int
-
-    @property
-    def sources(self) -> tuple[Node, ...]:
-        """All elements."""
-        return (self.source,)
 
     def describe(self) -> str:
         """Return the call."""
@@ -39,17 +33,16 @@ class Take(Node):
 
     def begin(self, run: Run, saved: Saved | None) -> Stage:
         """Begin, with so many less to give as a state says."""
-        order = self.order()
-        return _Take(self, run, saved) if order is None else Elements(order, run, saved)
+        return _Take(self, run, saved)
 
 
-class _Take(Stage):
+class _Take(Behind):
     def __init__(self, node: Take, run: Run, saved: Saved | None) -> None:
         self._left, inner = node.count, None
         if saved is not None:
             self._left = saved.only(["left", "source"]).integer("left", most=node.count)
             inner = saved.child("source")
-        self._source = node.source.start(run, inner)
+        super().__init__(node.source.start(run, inner))
 
     def __next__(self) -> Any:
         if not self._left:
@@ -68,22 +61,12 @@ class _Take(Stage):
         """Return how many are left to give."""
         return {"left": self._left, "source": self._source.state()}
 
-    def close(self) -> None:
-        """Close the source."""
-        self._source.close()
-
 
 @dataclass(frozen=True, eq=False)
-class Skip(Node):
+class Skip(Step):
     """The elements of the source behind the first `count`."""
 
-    source: Node
     count: int
-
-    @property
-    def sources(self) -> tuple[Node, ...]:
-        """All elements."""
-        return (self.source,)
 
     def describe(self) -> str:
         """Return the call."""
@@ -101,9 +84,6 @@ class Skip(Node):
 
     def begin(self, run: Run, saved: Saved | None) -> Stage:
         """Begin behind the first ones; a state is the source's."""
-        order = self.order()
-        if order is not None:
-            return Elements(order, run, saved)
         stage = self.source.start(run, saved)
         if saved is None:
             stage.skip(self.count)

@@ -7,22 +7,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from tfrecs.arrays import SparseTensor
-from tfrecs.dataset.node import Node, Run, Stage
+from tfrecs.dataset.node import Step
 from tfrecs.dataset.order import Length
 from tfrecs.dataset.saved import MOST, Saved, State
+from tfrecs.dataset.stage import Behind, Run, Stage
 from tfrecs.errors import SpecError
 
 
 @dataclass(frozen=True, eq=False)
-class Unbatch(Node):
+class Unbatch(Step):
     """The rows of the source's elements."""
-
-    source: Node
-
-    @property
-    def sources(self) -> tuple[Node, ...]:
-        """The batches."""
-        return (self.source,)
 
     def describe(self) -> str:
         """Return the call."""
@@ -37,7 +31,7 @@ class Unbatch(Node):
         return _Unbatch(self, run, saved)
 
 
-class _Unbatch(Stage):
+class _Unbatch(Behind):
     """Its state is where the source was before the batch, and how many of its rows were given."""
 
     def __init__(self, node: Unbatch, run: Run, saved: Saved | None) -> None:
@@ -45,7 +39,7 @@ class _Unbatch(Stage):
         if saved is not None:
             self._row = saved.only(["row", "source"]).integer("row", most=MOST)
             inner = saved.child("source")
-        self._source = node.source.start(run, inner)
+        super().__init__(node.source.start(run, inner))
         self._before = self._source.state()
         self._batch: Any = None
         self._rows = 0
@@ -69,10 +63,6 @@ class _Unbatch(Stage):
         if self._row >= self._rows:
             return {"source": self._source.state(), "row": 0}
         return {"source": self._before, "row": self._row}
-
-    def close(self) -> None:
-        """Close the source."""
-        self._source.close()
 
 
 def rows_of(batch: Any) -> int:

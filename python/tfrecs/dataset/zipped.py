@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfrecs.dataset.node import Run, Stage
 from tfrecs.dataset.order import Length
 from tfrecs.dataset.saved import Saved
 from tfrecs.dataset.several import Several, Stages
+from tfrecs.dataset.stage import Run, Stage
 
 
 class Zip(Several):

@@ -1,0 +1,63 @@
+"""What runs of a plan: a pass, and a stage for each step that is not native."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tfrecs.dataset.saved import State
+
+
+@dataclass(frozen=True)
+class Run:
+    """A pass over a plan.
+
+    Attributes:
+        epoch: Which pass it is: what shuffles makes another order in each.
+        stripe: Every how manieth of the last step's elements are wanted, and from which one on;
+            None if all are. It divides the work among processes that give their elements in turn.
+    """
+
+    epoch: int = 0
+    stripe: tuple[int, int] | None = None
+
+    def whole(self) -> Run:
+        """Return the same pass for all elements."""
+        return replace(self, stripe=None)
+
+
+class Stage(Iterator[Any]):
+    """What runs of a step: it gives elements, and says where it is."""
+
+    @abstractmethod
+    def state(self) -> State:
+        """Return what the step begins from again, behind the last element that it gave.
+
+        It is small, whatever the step holds, and becomes JSON.
+        """
+
+    def skip(self, n: int) -> None:
+        """Leave out the next `n` elements, at less than their cost where that can be."""
+        for _ in zip(range(n), self, strict=False):
+            pass
+
+    def close(self) -> None:
+        """Let go of threads and files. It may be called twice."""
+
+
+class Behind(Stage):
+    """A stage behind one other; its state is the other's, if it holds nothing between elements."""
+
+    def __init__(self, source: Stage) -> None:
+        """Take elements of `source`."""
+        self._source = source
+
+    def state(self) -> State:
+        """Return the source's."""
+        return self._source.state()
+
+    def close(self) -> None:
+        """Close the source."""
+        self._source.close()
