@@ -1,0 +1,99 @@
+"""What other libraries take a dataset as: each method leads to a leaf of its own."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+from tfrecs.dataset.node import Node
+from tfrecs.leaves import integration
+
+
+class Exports(ABC):
+    """What all datasets can be given to."""
+
+    @property
+    @abstractmethod
+    def node(self) -> Node:
+        """The last step of the plan."""
+
+    @property
+    @abstractmethod
+    def epoch(self) -> int:
+        """Which epoch the next pass is."""
+
+    def to_torch(
+        self,
+        *,
+        rank: int | None = None,
+        num_ranks: int | None = None,
+        remainder: str = "drop",
+        strings: str = "list",
+        ragged: str = "nested",
+        sparse: str = "coo",
+    ) -> Any:
+        """Return a `torch.utils.data.IterableDataset` of the elements as tensors; needs PyTorch.
+
+        Batches become dicts of tensors, over the same memory. A DataLoader takes them as they are,
+        with `batch_size=None`, and its workers give them in turn: the same ones in the same order,
+        however many there are. Each pass is the next epoch, in workers too. As a rule
+        to_torch_loader() is faster, which needs no workers; they are for Python functions that
+        take long.
+
+        Args:
+            rank: Which of several processes this is that train together; None is what
+                torch.distributed says, if it is initialised. They take the elements (batches,
+                behind batch()) of the one order in turn.
+            num_ranks: How many they are.
+            remainder: What becomes of a last round of fewer elements than ranks, as for shard().
+                "drop" and "pad" give all ranks as many; they count the files, by an index.
+            strings: What becomes of byte strings: "list", lists of bytes; "str", lists of text;
+                "array", they stay a BytesArray; "drop", they are left out.
+            ragged: What becomes of a RaggedTensor: "nested", a nested tensor (jagged); "padded", a
+                dense tensor; "list", a list of tensors.
+            sparse: What becomes of a SparseTensor: "coo", a sparse tensor; "padded", a dense one.
+
+        Raises:
+            SpecError: One of them is none of these.
+        """
+        ranks, kinds = (rank, num_ranks, remainder), (strings, ragged, sparse)
+        return integration("torch").dataset_of(self.node, self.epoch, ranks, kinds)
+
+    def to_torch_loader(
+        self,
+        device: Any = None,
+        prefetch: int = 2,
+        pin_memory: bool | None = None,
+        *,
+        rank: int | None = None,
+        num_ranks: int | None = None,
+        remainder: str = "drop",
+        strings: str = "list",
+        ragged: str = "nested",
+        sparse: str = "coo",
+    ) -> Any:
+        """Return what iterates over the elements as tensors, on a device; needs PyTorch.
+
+        It needs no worker processes: the native side's threads read and parse ahead. Each pass is
+        the next epoch; `len()` is how many elements one has. `state_dict()` says where the pass is,
+        behind the element that was taken last, and `load_state_dict()` goes on from there.
+
+        Args:
+            device: Where tensors go. To a CUDA device they are copied beside the computing, out of
+                pinned memory; where there is no CUDA they stay in memory, with a warning.
+            prefetch: How many elements are under way to the device.
+            pin_memory: Whether memory is pinned; None is on the way to a CUDA device.
+            rank: As for to_torch().
+            num_ranks: As for to_torch().
+            remainder: As for to_torch().
+            strings: As for to_torch().
+            ragged: As for to_torch().
+            sparse: As for to_torch().
+
+        Raises:
+            SpecError: One of them is none of these.
+        """
+        ranks, kinds = (rank, num_ranks, remainder), (strings, ragged, sparse)
+        return integration("torch").loader_of(
+            self.node, self.epoch, ranks, kinds, device, prefetch, pin_memory
+        )
