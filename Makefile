@@ -11,8 +11,9 @@ PYTHON   ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11
 EXTRAS   := audio,bfloat16,cli,images,protobuf,scipy
 CASES    ?= 100000
 JOBS     ?= 1
-# Each takes an environment of its own; tensorflow 1.3 GB, dali 1.1 GB, the others 0.05 to 0.3 GB.
-PEERS    ?= tensorflow vahidk tfxbsl arrayrecord dali
+# Each takes an environment of its own; tensorflow 1.3 GB, dali 1.1 GB, torch 0.7 GB or, where its build for CUDA
+# comes, 7, the others 0.05 to 0.3 GB.
+PEERS    ?= tensorflow vahidk torch tfxbsl arrayrecord dali
 TARGET   ?= $(basename $(notdir $(wildcard fuzz/fuzz_targets/*.rs)))
 SECONDS  ?= 60
 SCALE    ?= 1
@@ -146,7 +147,7 @@ ALONE_tfxbsl := tfx-bsl==1.21.0
 
 # One that cannot be had here is left out, with a line; the next `make bench` tries again.
 .PHONY: $(PEERS:%=bench-peer-%)
-$(PEERS:%=bench-peer-%): bench-peer-%: $(VENV)/.made pyproject.toml
+$(patsubst %,bench-peer-%,$(filter-out torch,$(PEERS))): bench-peer-%: $(VENV)/.made pyproject.toml
 	@test .venv-bench-$*/.peer -nt pyproject.toml || { \
 		echo "installing the group bench-$* into .venv-bench-$*" && \
 		{ test -x .venv-bench-$*/bin/pip || $(PY) -m venv --clear .venv-bench-$*; } && \
@@ -154,6 +155,11 @@ $(PEERS:%=bench-peer-%): bench-peer-%: $(VENV)/.made pyproject.toml
 		.venv-bench-$*/bin/python $(PIP) --group bench-$* && \
 		$(if $(ALONE_$*),.venv-bench-$*/bin/python $(PIP) --no-deps $(ALONE_$*) &&) \
 		touch .venv-bench-$*/.peer; } || echo "bench: leaving out $*, which cannot be installed here"
+
+# What trains with PyTorch is measured beside its own peers, in one environment.
+bench-peer-torch:
+	@$(MAKE) --no-print-directory .venv-bench-torch/.done && touch .venv-bench-torch/.peer \
+		|| echo "bench: leaving out torch, which cannot be installed here"
 
 # --- Stamps -------------------------------------------------------------------------------------------------
 

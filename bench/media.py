@@ -8,20 +8,19 @@ pixels differ. "cpu" is the processors' time, all threads together.
 
 import json
 import statistics
-import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from figures import seconds, times
 from options import Options
 from photos import FORMATS, HEIGHT, SYSTEMS, WIDTH, made
-from processes import HERE, FailedError, SkippedError, last_line
+from processes import HERE, last_line
 from report import Part, Table
+from turns import Runs, roads_in_turn
 
 COUNT = 500
 PILLOW = "tfrecs, Pillow alone"  # whose pixels of a JPEG may differ
-
-Runs = dict[str, list[dict[str, Any]]]
 
 
 def part(options: Options) -> Part:
@@ -45,18 +44,8 @@ def part(options: Options) -> Part:
 
 def in_turn(form: str, path: Path, options: Options, found: Part) -> Runs:
     """Measure the systems in turn, and compare their pixels."""
-    runs: Runs = {system: [] for system in SYSTEMS}
-    for _ in range(options.runs):
-        for system in list(runs):
-            print(f"media: {form}, {system}", file=sys.stderr, flush=True)
-            try:
-                runs[system].append(measured(system, form, path, options))
-            except SkippedError as error:
-                found.skipped.append(f"{system}: {error}")
-                del runs[system]
-            except FailedError as error:
-                found.failures.append(f"media {form}, {system}: {error}")
-                del runs[system]
+    systems = {system: partial(measured, system, form, path, options) for system in SYSTEMS}
+    runs = roads_in_turn(f"media: {form}", systems, options.runs, found)
     digests = {run["digest"] for name, each in runs.items() if name != PILLOW for run in each}
     if len(digests) > 1:
         found.failures.append(f"media {form}: the pixels differ")

@@ -7,7 +7,7 @@ from jobs import CORES, JOBS, SYSTEMS
 from processes import Interpreters
 from workloads import WORKLOADS
 
-PARTS = ("table", "start", "memory", "growth", "media", "forged", "pipeline", "import")
+PARTS = ("table", "start", "memory", "growth", "media", "forged", "pipeline", "training", "import")
 TRIAL_SCALE = 0.05
 
 

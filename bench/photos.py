@@ -61,6 +61,18 @@ def made(form: Format, count: int) -> Path:
     return path
 
 
+def examples(count: int) -> Path:
+    """Return the path of a file of Examples of so many JPEG images, each with a label."""
+    import tfrecs  # noqa: PLC0415 - not where only others are measured
+
+    path = FOLDER / f"photos-{count}.examples.tfrecord"
+    if not path.exists():
+        with tfrecs.RecordWriter(path) as out:
+            for number, image in enumerate(tfrecs.open(made("jpeg", count))):
+                out.write(tfrecs.encode_example({"image": image, "label": number}))
+    return path
+
+
 def by_tfrecs(form: str, images: list[bytes]) -> Callable[[], Iterable[Pixels]]:
     """Return what decodes all images in batches."""
     import tfrecs  # noqa: PLC0415 - not where only TensorFlow is measured

@@ -6,20 +6,19 @@ batches were made before the clock starts.
 
 import json
 import statistics
-import sys
+from functools import partial
 from typing import Any
 
 import files
 from figures import seconds, times
 from options import Options
 from passes import ROADS
-from processes import HERE, FailedError, SkippedError, last_line, warm_page_cache
+from processes import HERE, last_line, warm_page_cache
 from report import Part, Table
+from turns import Runs, roads_in_turn
 from workloads import EVERY, Workload
 
 NAMES = ("tab", "vec")
-
-Runs = dict[str, list[dict[str, Any]]]
 
 
 def part(options: Options) -> Part:
@@ -41,22 +40,16 @@ def in_turn(workload: Workload, options: Options, found: Part) -> Runs:
     """Measure the roads in turn."""
     records = workload.scaled(options.scale)
     path = files.made(workload, records)
-    runs: Runs = {road: [] for road in ROADS}
-    for _ in range(options.runs):
-        for road in list(runs):
-            print(f"pipeline: {workload.name}, {road}", file=sys.stderr, flush=True)
-            python = options.interpreters.of("tensorflow" if is_theirs(road) else "")
-            command = [python, str(HERE / "passes.py"), road, workload.name, str(path)]
-            warm_page_cache(path)
-            try:
-                runs[road].append(json.loads(last_line([*command, str(records)])))
-            except SkippedError as error:
-                found.skipped.append(f"{road}: {error}")
-                del runs[road]
-            except FailedError as error:
-                found.failures.append(f"pipeline {workload.name}, {road}: {error}")
-                del runs[road]
-    return runs
+
+    def measured(road: str) -> dict[str, Any]:
+        python = options.interpreters.of("tensorflow" if is_theirs(road) else "")
+        command = [python, str(HERE / "passes.py"), road, workload.name, str(path), str(records)]
+        warm_page_cache(path)
+        figures: dict[str, Any] = json.loads(last_line(command))
+        return figures
+
+    roads = {road: partial(measured, road) for road in ROADS}
+    return roads_in_turn(f"pipeline: {workload.name}", roads, options.runs, found)
 
 
 def is_theirs(road: str) -> bool:

@@ -16,6 +16,7 @@ import pipeline
 import report
 import start
 import table
+import training
 from options import Options, options
 from report import Part
 
@@ -27,6 +28,7 @@ PARTS: dict[str, Callable[[Options], Part]] = {
     "media": media.part,
     "forged": forged.part,
     "pipeline": pipeline.part,
+    "training": training.part,
     "import": import_time.part,
 }
 FORMS = {"text": report.text, "markdown": report.markdown, "json": report.as_json}

@@ -1,12 +1,22 @@
 """Systems measured in turn: all once, then all once more, so that what else happens hits each."""
 
+import sys
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from figures import is_limit
 from measure import Measurement, Order
 from options import Options
 from processes import FailedError, SkippedError, measured
+from report import Part
+
+Roads = Mapping[str, Callable[[], dict[str, Any]]]
+"""What measures each road, as a mapping of figures."""
+
+Runs = dict[str, list[dict[str, Any]]]
+"""The figures of each road, a mapping a run."""
 
 
 @dataclass
@@ -69,3 +79,20 @@ def in_turn(order: Order, path: Path, systems: list[str], runs: int, options: Op
 def cannot(order: Order) -> bool:
     """Whether this is the limit of an output that is not known."""
     return is_limit(order.system) and not order.output_bytes
+
+
+def roads_in_turn(label: str, roads: Roads, runs: int, found: Part) -> Runs:
+    """Measure roads in turn, so often; what has none is said in `found`."""
+    figures: Runs = {road: [] for road in roads}
+    for _ in range(runs):
+        for road in list(figures):
+            print(f"{label}, {road}", file=sys.stderr, flush=True)
+            try:
+                figures[road].append(roads[road]())
+            except SkippedError as error:
+                found.skipped.append(f"{road}: {error}")
+                del figures[road]
+            except FailedError as error:
+                found.failures.append(f"{label}, {road}: {error}")
+                del figures[road]
+    return figures

@@ -18,7 +18,14 @@ __all__ += ["count_records", "decode_batch", "decode_example", "decode_png", "de
 __all__ += ["decode_sequence_batch", "decode_sequence_example", "digest_file", "encode_batch"]
 __all__ += ["encode_example", "encode_sequence_batch", "encode_sequence_example"]
 __all__ += ["find_temporaries", "keep_open", "order_at", "order_length", "parse_tensors"]
-__all__ += ["serialize_strings", "side_by_side", "sparse_indices", "split_lists", "tensor_header"]
+__all__ += [
+    "resize_image",
+    "serialize_strings",
+    "side_by_side",
+    "sparse_indices",
+    "split_lists",
+    "tensor_header",
+]
 
 _Memory: TypeAlias = bytes | bytearray | memoryview | npt.NDArray[np.generic]
 """A contiguous buffer."""
@@ -395,6 +402,14 @@ def decode_sequence_batch(
 
 def decode_png(data: bytes, max_pixels: int) -> tuple[Buffer, tuple[int, int, int], bool]:
     """The samples of a PNG image, height, width and channels, and whether samples have 16 bits."""
+
+def resize_image(
+    samples: _Memory,
+    shape: tuple[int, int, int],
+    size: tuple[int, int],
+    filter: str,  # noqa: A002 - Pillow's name for it
+) -> Buffer:
+    """The samples of an image with another height and width, by the filter bilinear or hamming."""
 
 def digest_file(path: str | PathLike[str], compression_type: str) -> tuple[int, int, int]:
     """The digest of a file's records: how many, how many bytes, and their checksum."""

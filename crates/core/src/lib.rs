@@ -2,8 +2,8 @@
 //!
 //! [`record`] turns files into records (byte strings) and back, and never looks inside one.
 //! [`example`] turns records that hold `tf.train.Example` messages into Arrow columns and back, and
-//! never opens a file. Beside them, [`png`] decodes images that lie in a feature. All report trouble as
-//! an [`Error`]: what is wrong and where. Both compile some loops for the newest processors ([`vectors`]).
+//! never opens a file. Beside them, [`png`] decodes images that lie in a feature, and [`resize`] makes
+//! images of one size. All report trouble as an [`Error`]: what is wrong and where. Both halves compile some loops for the newest processors ([`vectors`]).
 //!
 //! Nothing here knows Python. Any bytes in give a result or an [`Error`] with a position: never a
 //! panic, and never an allocation that the input does not justify.
@@ -20,6 +20,7 @@ pub mod ordered;
 pub mod permute;
 pub mod png;
 pub mod record;
+pub mod resize;
 pub mod scan;
 pub mod vectors;
 

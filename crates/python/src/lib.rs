@@ -27,6 +27,7 @@ mod png;
 mod raw;
 mod reader;
 mod records;
+mod resize;
 mod rows;
 mod salvage;
 mod scan;
@@ -78,6 +79,8 @@ mod _core {
     use crate::reader::{PyIteration, PyReader};
     #[pymodule_export]
     use crate::records::PyRecords;
+    #[pymodule_export]
+    use crate::resize::resize_image;
     #[pymodule_export]
     use crate::rows::{coordinates, side_by_side};
     #[pymodule_export]

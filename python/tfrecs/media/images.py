@@ -24,6 +24,7 @@ from tfrecs.media.batches import (
     single,
 )
 from tfrecs.media.pixels import DTYPES, Pixels
+from tfrecs.media.resizing import FILTERS
 
 try:
     from PIL import Image
@@ -190,7 +191,7 @@ def _wanted(
 ) -> "pictures.Wanted":
     if isinstance(channels, bool) or channels not in (0, 1, 3, 4):
         raise SpecError(f"channels must be 0, 1, 3 or 4, not {channels!r}")
-    checked_choice("resample", resample, [*pictures.RESAMPLING])
+    checked_choice("resample", resample, [*FILTERS])
     checked_choice("dct_method", dct_method, ("", "INTEGER_ACCURATE", "INTEGER_FAST"))
     fast = dct_method == "INTEGER_FAST"
     if fast and not pictures.HAS_FAST_DCT:

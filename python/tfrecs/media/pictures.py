@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from io import BytesIO
 
 import numpy as np
-from PIL import Image
 from PIL.BmpImagePlugin import BmpImageFile
 from PIL.JpegImagePlugin import JpegImageFile
 from PIL.WebPImagePlugin import WebPImageFile
@@ -20,6 +19,7 @@ from tfrecs.media import gif, png
 from tfrecs.media.batches import broken
 from tfrecs.media.headers import Format, Header, read_header
 from tfrecs.media.pixels import COLOUR, GREY, Pixels, to_channels, to_dtype, upright
+from tfrecs.media.resizing import reduced_size, resized
 
 try:
     import simplejpeg
@@ -27,15 +27,6 @@ except ModuleNotFoundError:
     simplejpeg = None
 
 MAX_PIXELS = 89_478_485  # as Pillow's own
-
-RESAMPLING = {
-    "nearest": Image.Resampling.NEAREST,
-    "box": Image.Resampling.BOX,
-    "bilinear": Image.Resampling.BILINEAR,
-    "hamming": Image.Resampling.HAMMING,
-    "bicubic": Image.Resampling.BICUBIC,
-    "lanczos": Image.Resampling.LANCZOS,
-}
 
 HAS_FAST_DCT = simplejpeg is not None
 
@@ -51,7 +42,7 @@ class Wanted:
         dtype: One of pixels.DTYPES.
         expand_animations: Whether formats with frames give (frames, height, width, channels).
         size: Height and width to resize to; None: as the image is.
-        resample: How; one of RESAMPLING.
+        resample: How; one of resizing.FILTERS.
         fast_dct: Whether JPEG is decoded as TensorFlow does it by default.
         orient: Whether to turn the image as its EXIF orientation says.
         max_pixels: Of all frames together.
@@ -92,7 +83,7 @@ def decode(data: bytes, wanted: Wanted) -> Pixels:
     if wanted.orient:
         pixels = upright(pixels, header.orientation)
     if wanted.size is not None:
-        pixels = _resized(pixels, wanted.size, RESAMPLING[wanted.resample])
+        pixels = resized(pixels, wanted.size, wanted.resample)
     out = to_dtype(pixels, wanted.dtype, png=header.format == "png")
     return np.require(out, requirements=["C", "W"])
 
@@ -112,26 +103,26 @@ def pillow_errors(what: str) -> Iterator[None]:
 
 
 def _jpeg(header: Header, wanted: Wanted) -> Pixels:
-    if wanted.size is None and (pixels := _turbo(header, wanted)) is not None:
+    if (pixels := _turbo(header, wanted)) is not None:
         return pixels
     with JpegImageFile(BytesIO(header.plain)) as image:
         header.check(image.size)
         mode = "L" if wanted.channels == GREY and image.mode == "RGB" else None
-        if mode or wanted.size is not None:
-            image.draft(mode, _draft_size(header, wanted))
+        image.draft(mode, _reduced_size(header, wanted))
         pixels = np.asarray(image)
     if header.color_type == _CMYK:
         return _from_cmyk(pixels, inverted=header.adobe)
     return pixels if pixels.ndim == 3 else pixels[..., None]  # noqa: PLR2004
 
 
-def _draft_size(header: Header, wanted: Wanted) -> tuple[int, int] | None:
-    """Return the width and height below which the JPEG must not be decoded."""
+def _reduced_size(header: Header, wanted: Wanted) -> tuple[int, int]:
+    """Return the width and height in which the JPEG is decoded."""
+    whole = header.width, header.height
     if wanted.size is None:
-        return None
+        return whole
     height, width = wanted.size
     turned = wanted.orient and header.orientation > 4  # noqa: PLR2004 - 5 to 8 lie on their side
-    return (height, width) if turned else (width, height)
+    return reduced_size(whole, (height, width) if turned else (width, height))
 
 
 def _turbo(header: Header, wanted: Wanted) -> Pixels | None:
@@ -139,11 +130,14 @@ def _turbo(header: Header, wanted: Wanted) -> Pixels | None:
     if simplejpeg is None or header.color_type == _CMYK:
         return None
     grey = header.color_type == 0 or wanted.channels == GREY
+    width, height = _reduced_size(header, wanted)
     try:
         pixels: Pixels = simplejpeg.decode_jpeg(
             header.plain,
             colorspace="GRAY" if grey else "RGB",
             fastdct=wanted.fast_dct,
+            min_height=height,
+            min_width=width,
             strict=True,
         )
     except ValueError:
@@ -241,33 +235,3 @@ _DECODERS: dict[Format, Callable[[Header, Wanted], Pixels]] = {
     "bmp": _bmp,
     "webp": _webp,
 }
-
-
-# --- Resizing ---
-
-
-def _resized(pixels: Pixels, size: tuple[int, int], how: Image.Resampling) -> Pixels:
-    """Return pictures in another size."""
-    if pixels.shape[-3:-1] == size:
-        return pixels
-    pictures = pixels.reshape(-1, *pixels.shape[-3:])
-    resize = _resized_deep if pixels.dtype == np.uint16 else _resized_bytes
-    done: Pixels = np.stack([resize(picture, size, how) for picture in pictures])
-    return done.reshape(*pixels.shape[:-3], *size, pixels.shape[-1])
-
-
-def _resized_bytes(picture: Pixels, size: tuple[int, int], how: Image.Resampling) -> Pixels:
-    squeezed = picture[..., 0] if picture.shape[-1] == GREY else picture
-    image = Image.fromarray(np.ascontiguousarray(squeezed))
-    return np.asarray(image.resize(size[::-1], how)).reshape(*size, -1)
-
-
-def _resized_deep(picture: Pixels, size: tuple[int, int], how: Image.Resampling) -> Pixels:
-    """Likewise for 16 bits, which Pillow resizes only as floats, a channel at a time."""
-    planes = [
-        Image.fromarray(np.ascontiguousarray(picture[..., channel], np.float32))
-        for channel in range(picture.shape[-1])
-    ]
-    resized = np.stack([np.asarray(plane.resize(size[::-1], how)) for plane in planes], axis=-1)
-    rounded: Pixels = np.clip(np.rint(resized), 0, 65535)
-    return rounded.astype(np.uint16)
