@@ -17,7 +17,14 @@ __all__ += ["Reader", "RecordSequence", "Records", "Salvage", "Scan", "Writer", 
 __all__ += ["count_records", "decode_batch", "decode_example", "decode_png", "decode_raw"]
 __all__ += ["decode_sequence_batch", "decode_sequence_example", "digest_file", "encode_batch"]
 __all__ += ["encode_example", "encode_sequence_batch", "encode_sequence_example"]
-__all__ += ["find_temporaries", "keep_open", "order_at", "order_length", "parse_tensors"]
+__all__ += [
+    "find_temporaries",
+    "first_outside",
+    "keep_open",
+    "order_at",
+    "order_length",
+    "parse_tensors",
+]
 __all__ += [
     "resize_image",
     "serialize_strings",
@@ -462,6 +469,15 @@ def side_by_side(values: _Memory, row_splits: _Memory, longest: int, filler: byt
 
 def coordinates(row_splits: _Memory, values: int) -> Buffer:
     """For each of `values` values (int64) its row and its place in that row."""
+
+def first_outside(indices: _Memory, shape: list[int]) -> int | None:
+    """The first line of a table of indices (int64) with one outside of `shape`."""
+
+def sparse_column(columns: Columns, index: int) -> tuple[Buffer, Buffer | None, Buffer, int]:
+    """A column of lists of scalars as a sparse tensor.
+
+    Its values; the offsets of byte strings; the row and the place there of each; the longest row.
+    """
 
 def split_lists(records: Records | Iterable[bytes]) -> tuple[Records, Records, Buffer]:
     """Splits serialized ExampleListWithContexts.

@@ -142,12 +142,7 @@ impl PyColumns {
     /// of byte strings or None; the shape of an element; the row splits of each level of lists,
     /// outermost first; which rows are there (a byte each) or None for all.
     fn column<'py>(&self, py: Python<'py>, index: usize) -> PyResult<Bound<'py, PyTuple>> {
-        let (Some(array), Some(field)) = (
-            self.0.columns().get(index),
-            self.0.schema_ref().fields().get(index),
-        ) else {
-            return Err(wrong_type("no such column"));
-        };
+        let (field, array) = self.at(index)?;
         let present = array.logical_nulls().map(|nulls| {
             let bytes: Vec<u8> = nulls.iter().map(u8::from).collect();
             PyBuffer::structure(Buffer::from_vec(bytes))
@@ -167,25 +162,15 @@ impl PyColumns {
 
     /// The values of column `index`, which has neither lists nor byte strings.
     fn values(&self, index: usize) -> PyResult<PyBuffer> {
-        let (Some(array), Some(field)) = (
-            self.0.columns().get(index),
-            self.0.schema_ref().fields().get(index),
-        ) else {
-            return Err(wrong_type("no such column"));
-        };
+        let (field, array) = self.at(index)?;
         let parts = Parts::of(field, array);
         Ok(PyBuffer::values(memory_of(parts.field, parts.values).1))
     }
 
     /// Column `index` alone, as a pair of Arrow capsules.
     fn column_to_arrow<'py>(&self, py: Python<'py>, index: usize) -> PyResult<Bound<'py, PyTuple>> {
-        match (
-            self.0.columns().get(index),
-            self.0.schema_ref().fields().get(index),
-        ) {
-            (Some(array), Some(field)) => arrow::export_column(py, field, &array.to_data()),
-            _ => Err(wrong_type("no such column")),
-        }
+        let (field, array) = self.at(index)?;
+        arrow::export_column(py, field, &array.to_data())
     }
 
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
@@ -213,16 +198,28 @@ impl PyColumns {
     }
 }
 
+impl PyColumns {
+    /// The field and the values of a column.
+    pub fn at(&self, index: usize) -> PyResult<(&Field, &ArrayRef)> {
+        let fields = self.0.schema_ref().fields();
+        fields
+            .get(index)
+            .map(AsRef::as_ref)
+            .zip(self.0.columns().get(index))
+            .ok_or_else(|| wrong_type("no such column"))
+    }
+}
+
 /// A column taken apart: the values below all lists, and where the lists begin and end.
-struct Parts<'a> {
-    field: &'a Field,
-    values: &'a dyn Array,
+pub struct Parts<'a> {
+    pub field: &'a Field,
+    pub values: &'a dyn Array,
     shape: Vec<i32>,
-    splits: Vec<Buffer>,
+    pub splits: Vec<Buffer>,
 }
 
 impl<'a> Parts<'a> {
-    fn of(field: &'a Field, array: &'a dyn Array) -> Self {
+    pub fn of(field: &'a Field, array: &'a dyn Array) -> Self {
         let (mut shape, mut splits) = (Vec::new(), Vec::new());
         let (mut field, mut values) = (field, array);
         loop {
@@ -253,7 +250,7 @@ impl<'a> Parts<'a> {
 }
 
 /// The memory of an array of scalars: dtype, values, offsets.
-fn memory_of(field: &Field, leaf: &dyn Array) -> (&'static str, Buffer, Option<Buffer>) {
+pub fn memory_of(field: &Field, leaf: &dyn Array) -> (&'static str, Buffer, Option<Buffer>) {
     let Some(dtype) = dtype_of(field) else {
         return (
             DType::Float32.name(),

@@ -82,7 +82,7 @@ mod _core {
     #[pymodule_export]
     use crate::resize::resize_image;
     #[pymodule_export]
-    use crate::rows::{coordinates, side_by_side};
+    use crate::rows::{coordinates, first_outside, side_by_side, sparse_column};
     #[pymodule_export]
     use crate::salvage::PySalvage;
     #[pymodule_export]

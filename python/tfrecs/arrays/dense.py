@@ -91,13 +91,22 @@ def row_major_places(indices: IntArray, shape: tuple[int, ...]) -> IntArray:
     Raises:
         SpecError: An index lies outside of the shape.
     """
+    check_indices(indices, shape)
     dims = np.array(shape, np.int64)
-    outside = (indices < 0) | (indices >= dims)
-    if outside.any():
-        first = indices[np.argmax(outside.any(axis=1))].tolist()
-        raise SpecError(f"index {first} lies outside of dense_shape {list(shape)}")
     strides = np.cumprod(np.append(dims[1:], 1)[::-1])[::-1]
     return indices @ strides
+
+
+def check_indices(indices: IntArray, shape: tuple[int, ...]) -> None:
+    """Refuse index tuples that no array of `shape` has.
+
+    Raises:
+        SpecError: There is one; the text names the first.
+    """
+    line = _core.first_outside(indices, list(shape))
+    if line is not None:
+        first = indices[line].tolist()
+        raise SpecError(f"index {first} lies outside of dense_shape {list(shape)}")
 
 
 def checked_size(shape: tuple[int, ...]) -> int:

@@ -11,6 +11,7 @@ from tfrecs.arrays.byte_strings import BytesArray, Values
 from tfrecs.arrays.decoded import Decoded
 from tfrecs.arrays.pieces import Pieces, pieces_of_rows
 from tfrecs.arrays.ragged import RaggedTensor
+from tfrecs.arrays.sparse import SparseTensor
 from tfrecs.dtypes import numpy_dtype
 
 Column: TypeAlias = npt.NDArray[Any] | BytesArray | RaggedTensor
@@ -45,6 +46,22 @@ def dense_maker(index: int, dtype: str, shape: tuple[int, ...]) -> Callable[[Dec
     if not shape:
         return lambda batch: frombuffer(batch.columns.values(index), number)  # type: ignore[call-overload, no-any-return, unused-ignore]
     return lambda batch: frombuffer(batch.columns.values(index), number).reshape(batch.rows + shape)  # type: ignore[call-overload, no-any-return, unused-ignore]
+
+
+def sparse_maker(index: int, dtype: str) -> Callable[[Decoded], SparseTensor]:
+    """Return what makes a sparse tensor of column `index` of any batch: of lists of scalars."""
+    number = np.dtype(np.uint8) if dtype == "bytes" else numpy_dtype(dtype)
+    frombuffer = np.frombuffer
+
+    def make(batch: Decoded) -> SparseTensor:
+        values, offsets, indices, longest = _core.sparse_column(batch.columns, index)
+        flat: Any = frombuffer(values, number)  # type: ignore[call-overload, unused-ignore]
+        if offsets is not None:
+            flat = BytesArray(flat, view(offsets, np.int64))
+        places = view(indices, np.int64).reshape(-1, 2)
+        return SparseTensor.of(places, flat, np.array([*batch.rows, longest], np.int64))
+
+    return make
 
 
 def _flat_values(dtype: str, memory: _core.Buffer, offsets: _core.Buffer | None) -> Values:

@@ -51,6 +51,13 @@ class SparseTensor:
                 "(N, D), (N,) and (D,)"
             )
 
+    @classmethod
+    def of(cls, indices: IntArray, values: Values, dense_shape: IntArray) -> "SparseTensor":
+        """Return one of parts that fit, which are not looked at."""
+        made = object.__new__(cls)
+        made.indices, made.values, made.dense_shape = indices, values, dense_shape
+        return made
+
     def __iter__(self) -> Iterator[Any]:
         """Iterate over the three parts, so that they can be unpacked."""
         return iter((self.indices, self.values, self.dense_shape))

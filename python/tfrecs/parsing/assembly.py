@@ -11,7 +11,7 @@ from tfrecs import _core
 from tfrecs.arrays import RaggedTensor, SparseTensor, Values, column_of
 from tfrecs.arrays.decoded import Decoded
 from tfrecs.arrays.dense import rows_side_by_side, scattered
-from tfrecs.arrays.native import dense_maker, view
+from tfrecs.arrays.native import dense_maker, sparse_maker, view
 from tfrecs.parsing.misfits import MisfitError
 from tfrecs.parsing.plan import Divided, Indexed, Packed, Padded, Part, Plan, Whole
 from tfrecs.parsing.ragged import divided
@@ -150,6 +150,8 @@ class Recipes(dict[str, Recipe]):
 def _recipe(name: str, part: Part) -> Recipe:
     if isinstance(part, Whole):
         return dense_maker(part.column, part.dtype, part.shape)
+    if isinstance(part, Packed) and not part.in_lists:
+        return sparse_maker(part.column, part.dtype)
     return lambda batch: batch.feature(name, part)
 
 

@@ -52,6 +52,8 @@ class Packed:
     """The values of each row from the left of a sparse tensor: VarLenFeature."""
 
     column: int
+    dtype: str
+    in_lists: bool
 
 
 @dataclass(frozen=True)
@@ -199,7 +201,8 @@ def _part(plan: Plan, name: str, feature: Any, *, in_lists: bool) -> Part:
         case FixedLenFeature():
             return _fixed(plan, name, feature)
         case VarLenFeature():
-            return Packed(_ragged_column(plan, "sparse", name, dtype_name(feature.dtype, name)))
+            dtype = dtype_name(feature.dtype, name)
+            return Packed(_ragged_column(plan, "sparse", name, dtype), dtype, in_lists)
         case SparseFeature():
             return _sparse(plan, name, feature)
         case FixedLenSequenceFeature():

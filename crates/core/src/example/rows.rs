@@ -68,6 +68,26 @@ pub fn coordinates(row_splits: &[i64], values: usize) -> Vec<i64> {
     all
 }
 
+/// The length of the longest row.
+#[must_use]
+pub fn longest(row_splits: &[i64]) -> i64 {
+    let lengths = row_splits
+        .array_windows()
+        .map(|[start, end]| end.saturating_sub(*start));
+    lengths.max().unwrap_or(0).max(0)
+}
+
+/// The first line of a table of indices, a column for each dimension of `shape`, with one outside of it.
+#[must_use]
+pub fn first_outside(indices: &[i64], shape: &[i64]) -> Option<usize> {
+    if shape.is_empty() {
+        return None;
+    }
+    let is_outside = |(index, size): (&i64, &i64)| !(0..*size).contains(index);
+    let mut lines = indices.chunks_exact(shape.len());
+    lines.position(|line| line.iter().zip(shape).any(is_outside))
+}
+
 /// For each value the number of its row and its indices, of which each of `keys` has one, one behind the
 /// other; value i is the one at place `order[i]`, if there is an order.
 #[must_use]
@@ -136,7 +156,9 @@ mod tests {
             for (number, row) in (0..).zip(&rows) {
                 expected.extend((0..).zip(row).flat_map(|(place, _)| [number, place]));
             }
-            prop_assert_eq!(coordinates(&splits_of(&rows), expected.len() / 2), expected);
+            let (splits, count) = (splits_of(&rows), expected.len() / 2);
+            prop_assert_eq!(coordinates(&splits, count), expected);
+            prop_assert_eq!(longest(&splits), rows.iter().map(Vec::len).max().unwrap_or(0) as i64);
         }
 
         #[test]
@@ -163,6 +185,16 @@ mod tests {
         }
 
         #[test]
+        fn the_first_index_outside_is_found(
+            table in prop::collection::vec(prop::array::uniform3(-1..6i64), 0..6),
+            shape in prop::array::uniform3(0..6i64),
+        ) {
+            let fits = |line: &[i64; 3]| line.iter().zip(&shape).all(|(&at, &size)| at >= 0 && at < size);
+            let expected = table.iter().position(|line| !fits(line));
+            prop_assert_eq!(first_outside(table.as_flattened(), &shape), expected);
+        }
+
+        #[test]
         fn any_splits_do_no_harm(
             splits in prop::collection::vec(prop_oneof![any::<i64>(), -2..9i64], 0..6),
             element in 0..5usize,
@@ -171,6 +203,7 @@ mod tests {
             let table = side_by_side(&[1; 16], &splits, longest, &vec![7; element]).unwrap();
             prop_assert_eq!(table.len(), splits.len().saturating_sub(1) * longest * element);
             prop_assert_eq!(coordinates(&splits, 5).len(), 10);
+            prop_assert!(longest(&splits) >= 0);
             prop_assert_eq!(indices(&splits, &[&[1; 4], &[2; 5]], Some(&splits)).len(), 12);
         }
     }

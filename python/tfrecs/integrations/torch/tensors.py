@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from tfrecs.arrays import BytesArray, RaggedTensor, SparseTensor, Values
-from tfrecs.arrays.dense import checked_shape, row_major_places
+from tfrecs.arrays.dense import check_indices, checked_shape
 from tfrecs.errors import SpecError
 
 try:
@@ -29,7 +29,7 @@ def sparse_coo_tensor(sparse: SparseTensor) -> "torch.Tensor":
         [[0, 7], [0, 0]]
     """
     shape = checked_shape(sparse.dense_shape)
-    row_major_places(sparse.indices, shape)  # PyTorch's own check is off by default
+    check_indices(sparse.indices, shape)  # PyTorch's own check is off by default
     indices = torch.from_numpy(np.ascontiguousarray(sparse.indices.T))
     values = tensor(sparse.values)
     return torch.sparse_coo_tensor(indices, values, shape, check_invariants=False)
