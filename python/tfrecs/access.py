@@ -279,7 +279,7 @@ def open(  # noqa: A001 - as gzip.open
 
     The first time this goes over the files: over the headers of records where they are not
     compressed, which takes as long as to count them, else over all of them. What it finds, the
-    index, is kept for the next time: 2 to 4 bytes a record.
+    index, is kept for the next time: up to 3 bytes a record.
 
     Args:
         paths: A file, a pattern, or a list of them: one sequence of records in this order.

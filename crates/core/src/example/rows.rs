@@ -203,7 +203,7 @@ mod tests {
             let table = side_by_side(&[1; 16], &splits, longest, &vec![7; element]).unwrap();
             prop_assert_eq!(table.len(), splits.len().saturating_sub(1) * longest * element);
             prop_assert_eq!(coordinates(&splits, 5).len(), 10);
-            prop_assert!(longest(&splits) >= 0);
+            prop_assert!(super::longest(&splits) >= 0);
             prop_assert_eq!(indices(&splits, &[&[1; 4], &[2; 5]], Some(&splits)).len(), 12);
         }
     }

@@ -1,4 +1,7 @@
-//! Where each record of a file begins: two to four bytes a record, and any of them at once.
+//! Where each record of a file begins: one to three bytes a record, and any of them at once.
+//!
+//! Records tend to be about equally long. So of each only its distance is kept from where it would begin if
+//! those of its block were, in as few bits as the largest distance of the block takes.
 //!
 //! `docs/format.md` describes the file byte by byte. An index is disposable: one that does not fit its file,
 //! or itself, is made anew.
@@ -14,12 +17,12 @@ use super::crc;
 use super::extent::fill;
 
 const MAGIC: [u8; 8] = *b"TFRINDEX";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// The length of the header.
 pub const HEADER: usize = 80;
 
-/// So many records share a block, which takes so many bytes beside its offsets.
+/// So many records share a block, which takes so many bytes beside its distances.
 const BLOCK: (usize, usize) = (64, 16);
 
 /// What is known of a file without reading it: if any of it differs, so may the records.
@@ -87,7 +90,7 @@ pub struct Summary {
     pub end: u64,
     /// What the file was when the index was made.
     pub of: Fingerprint,
-    /// How many bytes of packed offsets there are.
+    /// How many bytes of packed distances there are.
     packed: u64,
     /// How many bytes describe checkpoints.
     checkpoints: u64,
@@ -100,9 +103,9 @@ pub struct Summary {
 pub struct Index {
     records: usize,
     end: u64,
-    /// The blocks, the packed offsets, and the checkpoints, as they stand in a file.
+    /// The blocks, the packed distances, and the checkpoints, as they stand in a file.
     body: Vec<u8>,
-    /// Where in the body the packed offsets, and what describes checkpoints, begin.
+    /// Where in the body the packed distances, and what describes checkpoints, begin.
     packed: usize,
     behind: usize,
     checkpoints: Checkpoints,
@@ -143,25 +146,24 @@ impl Index {
 
     #[inline]
     fn start(&self, number: usize) -> Option<u64> {
-        let block = number / BLOCK.0 * BLOCK.1;
-        let block = self
-            .body
-            .get(block..block + BLOCK.1)
-            .filter(|_| number < self.records)?;
+        let (block, place) = (number / BLOCK.0, number % BLOCK.0);
+        let (first, rest) = self.block(block).filter(|_| number < self.records)?;
+        let count = BLOCK.0.min(self.records - block * BLOCK.0);
+        let next = self.block(block + 1).map_or(self.end, |(next, _)| next);
+        let width = usize::from(rest.to_le_bytes()[0]);
+        let packed = self.packed.checked_add(usize::try_from(rest >> 8).ok()?)?;
+        let distance = bits(self.body.get(packed..)?, place * width, width)?;
+        Some(expected(first, next, place, count).wrapping_add(unfolded(distance)))
+    }
+
+    /// Where a block's first record begins; and how many bits its distances have, and where they are.
+    #[inline]
+    fn block(&self, number: usize) -> Option<(u64, u64)> {
+        let at = number.checked_mul(BLOCK.1)?;
+        let block = self.body.get(..self.packed)?.get(at..)?;
         let (first, rest) = block.split_first_chunk()?;
-        let rest = u64::from_le_bytes(*rest.first_chunk()?);
-        let (place, width) = (
-            usize::try_from(rest >> 8).ok()?,
-            usize::from(rest.to_le_bytes()[0]),
-        );
-        let place = self
-            .packed
-            .checked_add(place)?
-            .checked_add(number % BLOCK.0 * width)?;
-        let bytes = self.body.get(place..place.checked_add(width)?)?;
-        let mut behind = [0; 8];
-        behind.get_mut(..width)?.copy_from_slice(bytes);
-        u64::from_le_bytes(*first).checked_add(u64::from_le_bytes(behind))
+        let rest = rest.first_chunk()?;
+        Some((u64::from_le_bytes(*first), u64::from_le_bytes(*rest)))
     }
 
     /// The number of the first record that begins at `offset` or behind it.
@@ -320,7 +322,7 @@ impl Builder {
     #[inline]
     pub fn push(&mut self, start: u64) {
         if self.starts.len() == BLOCK.0 {
-            self.pack();
+            self.pack(start);
         }
         self.starts.push(start);
     }
@@ -328,7 +330,7 @@ impl Builder {
     /// The last record ends at `end`; these are the checkpoints, if the file is compressed.
     #[must_use]
     pub fn finish(mut self, end: u64, checkpoints: Checkpoints) -> Index {
-        self.pack();
+        self.pack(end);
         let mut body = self.blocks;
         let packed = body.len();
         body.extend_from_slice(&self.packed);
@@ -346,21 +348,80 @@ impl Builder {
         }
     }
 
-    fn pack(&mut self) {
-        let (Some(&first), Some(&last)) = (self.starts.first(), self.starts.last()) else {
+    /// Packs the records that are in no block; behind them begins what begins at `next`.
+    fn pack(&mut self, next: u64) {
+        let Some(&first) = self.starts.first() else {
             return;
         };
-        let width = (u64::BITS - (last - first).leading_zeros()).div_ceil(8) as usize;
+        let count = self.starts.len();
+        let folded = |(place, start): (usize, &u64)| {
+            folded(start.wrapping_sub(expected(first, next, place, count)))
+        };
+        let distances: Vec<u64> = self.starts.iter().enumerate().map(folded).collect();
+        let all = distances.iter().fold(0, |all, one| all | one);
+        let width = u64::BITS - all.leading_zeros();
         let place = self.packed.len() as u64;
         self.blocks.extend(first.to_le_bytes());
         self.blocks
-            .extend((width as u64 | place << 8).to_le_bytes());
-        for start in &self.starts {
-            let behind = (start - first).to_le_bytes();
-            self.packed.extend(behind.iter().take(width));
-        }
-        self.records += self.starts.len();
+            .extend((u64::from(width) | place << 8).to_le_bytes());
+        pack_bits(&distances, width, &mut self.packed);
+        self.records += count;
         self.starts.clear();
+    }
+}
+
+/// Where record `place` of `count` would begin if all were equally long, the first of them at `first` and
+/// what comes behind them at `next`.
+#[inline]
+fn expected(first: u64, next: u64, place: usize, count: usize) -> u64 {
+    let (span, place, count) = (next.wrapping_sub(first), place as u64, count.max(1) as u64);
+    // In two parts, so that nothing is too large for 64 bits.
+    let even = (span / count).wrapping_mul(place);
+    first.wrapping_add(even + span % count * place / count)
+}
+
+/// A distance to either side as a number that is small where it is: 0, -1, 1, -2, …
+#[inline]
+fn folded(distance: u64) -> u64 {
+    distance << 1 ^ (distance.cast_signed() >> 63).cast_unsigned()
+}
+
+/// The distance that [`folded`] made a number of.
+#[inline]
+fn unfolded(number: u64) -> u64 {
+    number >> 1 ^ (number & 1).wrapping_neg()
+}
+
+/// The number of `width` bits, 64 at most, that begins at bit `at`; what lies behind the bytes is 0.
+#[inline]
+fn bits(bytes: &[u8], at: usize, width: usize) -> Option<u64> {
+    let from = bytes.get(at / 8..)?;
+    let window = match from.first_chunk::<16>() {
+        Some(window) => *window,
+        None => {
+            let mut window = [0; 16];
+            window.get_mut(..from.len())?.copy_from_slice(from);
+            window
+        }
+    };
+    let mask = (1_u128 << width.min(64)) - 1;
+    u64::try_from(u128::from_le_bytes(window) >> (at % 8) & mask).ok()
+}
+
+/// Writes numbers of `width` bits one behind the other, and zeros up to the next byte.
+fn pack_bits(numbers: &[u64], width: u32, out: &mut Vec<u8>) {
+    let (mut window, mut used) = (0_u128, 0);
+    for &number in numbers {
+        window |= u128::from(number) << used;
+        used += width;
+        while used >= 8 {
+            out.push(window.to_le_bytes()[0]);
+            window >>= 8;
+            used -= 8;
+        }
+    }
+    if used > 0 {
+        out.push(window.to_le_bytes()[0]);
     }
 }
 
@@ -455,9 +516,49 @@ mod tests {
     }
 
     #[test]
-    fn records_of_a_table_take_little_more_than_two_bytes_each() {
+    fn equally_long_records_take_next_to_nothing() {
         let bytes = index_of(&vec![776; 100_000]).0;
         let bytes = bytes.to_bytes(Compression::None, OF);
-        assert!(bytes.len() < 230_000, "{}", bytes.len());
+        assert!(bytes.len() < 100_000 / 64 * 17 + 200, "{}", bytes.len());
+    }
+
+    #[test]
+    fn records_of_a_table_take_little_more_than_a_byte_each() {
+        let lengths: Vec<u64> = (0..100_000).map(|it| 700 + it * it % 149).collect();
+        let bytes = index_of(&lengths).0.to_bytes(Compression::None, OF);
+        assert!(bytes.len() < 160_000, "{}", bytes.len());
+    }
+
+    #[test]
+    fn bits_are_packed_without_a_gap() {
+        let mut out = Vec::new();
+        pack_bits(&[0b101, 0b011, 0b111], 3, &mut out);
+        assert_eq!(out, [0b1101_1101, 0b1]);
+        for width in 0..=64 {
+            let numbers = [u64::MAX, 0, u64::MAX / 3].map(|it| it & mask(width));
+            let mut out = vec![7];
+            pack_bits(&numbers, width, &mut out);
+            let width = width as usize;
+            assert_eq!(out.len(), 1 + (3 * width).div_ceil(8));
+            for (place, number) in numbers.into_iter().enumerate() {
+                assert_eq!(bits(&out, 8 + place * width, width), Some(number));
+            }
+        }
+    }
+
+    fn mask(width: u32) -> u64 {
+        u64::MAX.checked_shr(64 - width).unwrap_or(0)
+    }
+
+    #[test]
+    fn distances_are_folded_to_small_numbers() {
+        let distances = [0, -1, 1, -2, i64::MAX, i64::MIN];
+        for (distance, wanted) in distances
+            .into_iter()
+            .zip([0, 1, 2, 3, u64::MAX - 1, u64::MAX])
+        {
+            assert_eq!(folded(distance.cast_unsigned()), wanted);
+            assert_eq!(unfolded(wanted), distance.cast_unsigned());
+        }
     }
 }
