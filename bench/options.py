@@ -7,7 +7,18 @@ from jobs import CORES, JOBS, SYSTEMS
 from processes import Interpreters
 from workloads import WORKLOADS
 
-PARTS = ("table", "start", "memory", "growth", "media", "forged", "pipeline", "training", "import")
+PARTS: tuple[str, ...] = (
+    "table",
+    "start",
+    "memory",
+    "growth",
+    "media",
+    "forged",
+    "pipeline",
+    "training",
+    "resume",
+)
+PARTS += ("import",)
 TRIAL_SCALE = 0.05
 
 

@@ -14,6 +14,7 @@ import media
 import memory
 import pipeline
 import report
+import resume
 import start
 import table
 import training
@@ -29,6 +30,7 @@ PARTS: dict[str, Callable[[Options], Part]] = {
     "forged": forged.part,
     "pipeline": pipeline.part,
     "training": training.part,
+    "resume": resume.part,
     "import": import_time.part,
 }
 FORMS = {"text": report.text, "markdown": report.markdown, "json": report.as_json}

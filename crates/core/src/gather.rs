@@ -77,6 +77,7 @@ where
             "an order of {records} records is asked for of {there}"
         )));
     }
+    pick.sequence.prepare();
     let cells = Cells::of(pick).map(Arc::new);
     let (mut batches, begun) = (Batches::new(pick), cells.clone());
     let next = move || {

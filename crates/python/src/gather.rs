@@ -122,7 +122,8 @@ impl PyGather {
             first_batch,
             threads: num_threads,
         };
-        let started = start(&pick, &Wanted::of(features, lists)?);
+        let wanted = Wanted::of(features, lists)?;
+        let started = py.detach(|| start(&pick, &wanted));
         Ok(Self(Batches::new(started.or_raise(py)?)))
     }
 

@@ -396,13 +396,12 @@ fn unfolded(number: u64) -> u64 {
 #[inline]
 fn bits(bytes: &[u8], at: usize, width: usize) -> Option<u64> {
     let from = bytes.get(at / 8..)?;
-    let window = match from.first_chunk::<16>() {
-        Some(window) => *window,
-        None => {
-            let mut window = [0; 16];
-            window.get_mut(..from.len())?.copy_from_slice(from);
-            window
-        }
+    let window = if let Some(window) = from.first_chunk::<16>() {
+        *window
+    } else {
+        let mut window = [0; 16];
+        window.get_mut(..from.len())?.copy_from_slice(from);
+        window
     };
     let mask = (1_u128 << width.min(64)) - 1;
     u64::try_from(u128::from_le_bytes(window) >> (at % 8) & mask).ok()

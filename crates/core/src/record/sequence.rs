@@ -189,6 +189,14 @@ impl Sequence {
         self.read_wanted(&wanted, 1, take_buffer)
     }
 
+    /// Reads the index, if there is one file, before several threads want it at once and each reads it. What is
+    /// wrong with it is told when records are read.
+    pub fn prepare(&self) {
+        if let [file] = self.files.as_slice() {
+            let _ = file.index();
+        }
+    }
+
     /// Whether any of the files is compressed.
     #[must_use]
     pub fn is_compressed(&self) -> bool {
