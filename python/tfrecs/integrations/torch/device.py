@@ -3,24 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 import torch
 
+from tfrecs.dataset.loader import Road
 from tfrecs.integrations.torch.elements import moved
 
 Sent: TypeAlias = tuple[Any, list[torch.Tensor], Any]
 """A batch under way: itself, the tensors that it is made of, and what says that it has arrived."""
-
-
-class Road(Protocol):
-    """Where batches go, and how."""
-
-    def send(self, batch: Any) -> Sent:
-        """Set a batch on its way."""
-
-    def receive(self, sent: Sent) -> Any:
-        """Return a batch that was sent, for work that begins now."""
 
 
 class Nowhere:
