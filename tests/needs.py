@@ -45,7 +45,9 @@ MODULES = {module_name(path): path for path in sorted(PACKAGE.rglob("*.py"))}
 
 
 # Those that need a library too large for `.venv`: tests/integrations imports and tests them.
-ELSEWHERE = {name for name in MODULES if name.startswith("tfrecs.integrations.torch")}
+LARGE = ("jax", "keras", "torch")
+LEAVES = tuple(f"tfrecs.integrations.{library}" for library in LARGE)
+ELSEWHERE = {name for name in MODULES if name.startswith(LEAVES)}
 
 
 def is_optional(module: str) -> bool:

@@ -97,3 +97,53 @@ class Exports(ABC):
         return integration("torch").loader_of(
             self.node, self.epoch, ranks, kinds, device, prefetch, pin_memory
         )
+
+    def to_jax(
+        self,
+        sharding: Any = None,
+        prefetch: int = 2,
+        *,
+        mesh: Any = None,
+        rank: int | None = None,
+        num_ranks: int | None = None,
+        remainder: str = "drop",
+        strings: str = "array",
+        ragged: str = "splits",
+        sparse: str = "bcoo",
+    ) -> Any:
+        """Return what iterates over the elements as jax.Arrays; needs JAX.
+
+        Batches become dicts of arrays, on a device or divided among several, copied there ahead of
+        the computing. Each pass is the next epoch; `len()` is how many elements one has.
+        `state_dict()` says where the pass is, behind the element that was taken last, and
+        `load_state_dict()` goes on from there.
+
+        JAX has no more than 32 bits unless `jax_enable_x64` is set. Then int64 becomes int32, and a
+        value that does not fit is an error; float64 becomes float32, with a warning if that rounds.
+
+        Args:
+            sharding: How arrays are divided among devices: a jax.sharding.Sharding, whose first
+                dimension is that of the rows; or a device. None is JAX's default device.
+            prefetch: How many elements are under way to the device.
+            mesh: Short for a sharding that divides the rows among all devices of a mesh.
+            rank: Which of several processes this is that train together; None is what JAX says: by
+                the rows that its devices have in the sharding, or without one process_index(). They
+                take the elements (batches, behind batch()) of the one order in turn; with a
+                sharding over all of them, their batches of a step are one array.
+            num_ranks: How many they are.
+            remainder: As for to_torch().
+            strings: What becomes of byte strings, of which JAX has no arrays: "array", they stay a
+                BytesArray; "list", lists of bytes; "str", lists of text; "drop", they are left out.
+            ragged: What becomes of a RaggedTensor: "splits", a tuple of its values and the row
+                splits of each level; "padded", a dense array.
+            sparse: What becomes of a SparseTensor: "bcoo", a jax.experimental.sparse.BCOO;
+                "padded", a dense array.
+
+        Raises:
+            SpecError: One of them is none of these, or cannot be. By iterating: a value does not
+                fit, or the rows of a batch cannot be divided among the devices.
+        """
+        ranks, kinds = (rank, num_ranks, remainder), (strings, ragged, sparse)
+        return integration("jax").loader_of(
+            self.node, self.epoch, ranks, kinds, (sharding, mesh), prefetch
+        )

@@ -7,23 +7,11 @@ from typing import Any, TypeAlias
 
 import torch
 
-from tfrecs.dataset.loader import Road
+from tfrecs.dataset.loader import Here, Road
 from tfrecs.integrations.torch.elements import moved
 
 Sent: TypeAlias = tuple[Any, list[torch.Tensor], Any]
 """A batch under way: itself, the tensors that it is made of, and what says that it has arrived."""
-
-
-class Nowhere:
-    """The memory that batches are in."""
-
-    def send(self, batch: Any) -> Sent:
-        """Return it."""
-        return batch, [], None
-
-    def receive(self, sent: Sent) -> Any:
-        """Return it."""
-        return sent[0]
 
 
 class Direct:
@@ -96,5 +84,5 @@ def road_to(device: Any, pin_memory: bool | None) -> Road:
     if where.type == "cuda":
         return Cuda(where, pin=pin_memory is not False)
     if where.type == "cpu":
-        return Direct(None) if pin_memory and has_cuda else Nowhere()
+        return Direct(None) if pin_memory and has_cuda else Here()
     return Direct(where)

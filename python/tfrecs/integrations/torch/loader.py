@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from tfrecs.dataset.loader import Loader, Road
+from tfrecs.dataset.loader import Here, Loader, Road
 from tfrecs.dataset.node import Node
 from tfrecs.dataset.ranks import Ranks
-from tfrecs.integrations.torch.device import Nowhere
 from tfrecs.integrations.torch.elements import Elements
 
 
@@ -37,5 +36,5 @@ class TorchLoader(Loader):
     ) -> None:
         """Keep the plan; nothing is read yet."""
         # Without a device the native side's own batches are all there is to make ahead.
-        ahead = 0 if isinstance(road, Nowhere) else prefetch
+        ahead = 0 if isinstance(road, Here) else prefetch
         super().__init__(node, epoch, ranks, elements, road, ahead)
