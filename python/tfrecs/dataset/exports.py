@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any
 
 from tfrecs.dataset.node import Node
@@ -147,3 +148,43 @@ class Exports(ABC):
         return integration("jax").loader_of(
             self.node, self.epoch, ranks, kinds, (sharding, mesh), prefetch
         )
+
+    def to_keras(
+        self,
+        label_key: str | Sequence[str] | None = None,
+        feature_key: str | Sequence[str] | None = None,
+        weight_key: str | None = None,
+        *,
+        rank: int | None = None,
+        num_ranks: int | None = None,
+        remainder: str = "drop",
+        strings: str = "raise",
+    ) -> Any:
+        """Return what `fit`, `evaluate` and `predict` of a Keras model take; needs Keras 3.
+
+        A `keras.utils.PyDataset` of the batches: each epoch is a pass, `len()` is how many batches
+        it has, and what `fit(shuffle=…)` is told changes nothing, as shuffle() in the plan does it
+        better. Where nobody knows how many batches there are, or there is no end, `fit` needs
+        `steps_per_epoch`. Ragged and sparse features become dense; padded_batch() says how.
+
+        `backup(folder, save_freq)` of it is a callback that saves weights and data together, so
+        that a training goes on from any step.
+
+        Args:
+            label_key: The feature that is the label; several become a dict. None is none, as for
+                `predict`, or that elements are tuples of inputs and labels already.
+            feature_key: The feature that the model gets; several become a dict, and None is a dict
+                of all others.
+            weight_key: The feature that says how much each row counts.
+            rank: As for to_torch(); None is what the backend says, torch.distributed or JAX.
+            num_ranks: As for to_torch().
+            remainder: As for to_torch().
+            strings: What becomes of byte strings among them, which no model can take: "raise", an
+                error that names the feature; "drop", they are left out.
+
+        Raises:
+            SpecError: One of them is none of these. By iterating: there is no such feature, or an
+                integer does not fit in the 32 bits that JAX has.
+        """
+        ranks, keys = (rank, num_ranks, remainder), (label_key, feature_key, weight_key)
+        return integration("keras").dataset_of(self.node, self.epoch, ranks, keys, strings)
