@@ -1,4 +1,4 @@
-"""What Keras is given, on the backend that KERAS_BACKEND names: test_keras.py runs it for each."""
+"""Datasets in Keras, on the backend of KERAS_BACKEND: test_keras.py runs this for each."""
 
 from __future__ import annotations
 
@@ -311,7 +311,7 @@ def test_strings_and_lists(path: Path) -> None:
 def test_large_integers(path: Path) -> None:
     large = tfrecs.Dataset(path, SPEC).batch(4).map(lambda batch: {"n": batch["number"] + 2**40})
     if BACKEND == "jax":
-        with pytest.raises(SpecError, match="feature 'n': 1099511627776 does not fit in int32"):
+        with pytest.raises(SpecError, match=r"feature 'n': 10995116277.. does not fit in int32"):
             first(large)
     else:
         assert first(large)[0]["n"][0, 0] == 2**40
@@ -361,7 +361,7 @@ def test_a_training_goes_on(ds: tfrecs.Dataset, tmp_path: Path, freq: Any, toget
 
     whole, weights = fit(tmp_path / "whole")
     assert together > 1 or whole == order(ds, 3)
-    for stop in range(1, len(whole) + 1, 1 if BACKEND == "torch" else 3):
+    for stop in range(1, len(whole) + 1, 1 if BACKEND == "torch" else 6):
         folder = tmp_path / str(stop)
         assert fit(folder, stop) is None
         # Once more, from a state that was resumed.

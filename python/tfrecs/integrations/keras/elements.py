@@ -88,11 +88,11 @@ class Elements(Converter):
 
     Example:
         >>> import numpy as np
-        >>> batch = {"age": np.array([1, 2]), "label": np.array([0.5, 1.0])}
+        >>> batch = {"age": np.array([1.0, 2.0]), "label": np.array([0.5, 1.0])}
         >>> Elements(Keys("label", None, None))(batch)
-        ({'age': array([1, 2])}, array([0.5, 1. ]))
+        ({'age': array([1., 2.])}, array([0.5, 1. ]))
         >>> Elements(Keys("label", "age", None))(batch)
-        (array([1, 2]), array([0.5, 1. ]))
+        (array([1., 2.]), array([0.5, 1. ]))
     """
 
     keys: Keys
