@@ -5,7 +5,10 @@ unseen. All work inside a test and at the top of a test module.
 """
 
 import importlib
+import importlib.util
 import os
+import subprocess
+import sys
 from pathlib import Path
 from types import ModuleType
 from typing import NoReturn
@@ -45,7 +48,9 @@ MODULES = {module_name(path): path for path in sorted(PACKAGE.rglob("*.py"))}
 
 
 # Those that need a library too large for `.venv`: tests/integrations imports and tests them.
-ELSEWHERE = {name for name in MODULES if name.startswith("tfrecs.integrations.torch")}
+LARGE = ("jax", "keras", "torch")
+LEAVES = tuple(f"tfrecs.integrations.{library}" for library in LARGE)
+ELSEWHERE = {name for name in MODULES if name.startswith(LEAVES)}
 
 
 def is_optional(module: str) -> bool:
@@ -68,6 +73,31 @@ def optional(name: str) -> ModuleType:
         if error.name is None or error.name.split(".")[0] != name.split(".", maxsplit=1)[0]:
             raise  # it is there, and broken
         missing(name)
+
+
+def found(name: str) -> None:
+    """See that the optional library `name` is there, without importing it into this process."""
+    if importlib.util.find_spec(name) is None:
+        missing(name)
+
+
+def run_apart(checks: str, **environment: str) -> None:
+    """Run a file of checks, which stands beside the tests, by a process of its own.
+
+    JAX must not be where others fork, and Keras takes its backend from the environment.
+    """
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    run = subprocess.run(
+        [*command, str(REPO / "tests" / "integrations" / checks)],
+        cwd=REPO,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=1200,
+        check=False,
+    )
+    if run.returncode:
+        pytest.fail(run.stdout[-20000:] + run.stderr[-2000:], pytrace=False)
 
 
 def shared_data() -> Path:

@@ -1,4 +1,4 @@
-"""Random access as PyTorch and Grain use it: `make integrations` runs this where they are there."""
+"""Random access as PyTorch uses it: `make integrations` runs this where it is there."""
 
 import random
 from pathlib import Path
@@ -10,7 +10,6 @@ import needs
 import tfrecs
 
 torch = needs.optional("torch")
-grain = needs.optional("grain.python")
 
 
 @pytest.fixture(scope="module")
@@ -62,27 +61,3 @@ def test_batches_are_read_at_once(files: tuple[list[Path], list[bytes]]) -> None
     loader = torch.utils.data.DataLoader(records, batch_size=500, collate_fn=list)
     assert sum(map(len, loader)) == len(files[1])
     assert records.batches == 4
-
-
-def test_grain_takes_it_as_a_source(files: tuple[list[Path], list[bytes]]) -> None:
-    paths, expected = files
-    records = tfrecs.open(paths)
-    source = grain.MapDataset.source(records)
-    assert len(source) == len(expected)
-    shuffled = source.shuffle(seed=3).map(lambda record: record[:6]).batch(100, batch_fn=list)
-    batches = list(shuffled)
-    assert len(batches) == 20
-    found = [record for batch in batches for record in batch]
-    assert sorted(found) == [record[:6] for record in expected]
-    assert isinstance(records, grain.RandomAccessDataSource)
-
-
-@pytest.mark.parametrize("workers", [0, 2])
-def test_grain_loads_in_processes(files: tuple[list[Path], list[bytes]], workers: int) -> None:
-    paths, expected = files
-    records = tfrecs.open(paths)
-    sampler = grain.IndexSampler(
-        len(records), shard_options=grain.NoSharding(), shuffle=True, num_epochs=1, seed=7
-    )
-    loader = grain.DataLoader(data_source=records, sampler=sampler, worker_count=workers)
-    assert sorted(loader) == expected

@@ -124,6 +124,14 @@ class DealtIterator(Iterator[Any]):
         """Which pass it is."""
         return self._it.epoch
 
+    def left(self) -> Length:
+        """Return how many elements are to come, if there is one worker; files are counted for that.
+
+        math.inf without end; None if nobody knows.
+        """
+        length = self._part.length(_behind(self._node, self._base).length())
+        return length - self._given if isinstance(length, int) else length
+
     def place(self) -> tuple[int, State]:
         """Return just where it is, for a `state_dict` of it that is made later."""
         return self._given, self._it.place()

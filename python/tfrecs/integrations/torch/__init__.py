@@ -8,17 +8,17 @@ from typing import Any
 from tfrecs.integrations.torch.tensors import nested_tensor, sparse_coo_tensor  # isort: split
 
 from tfrecs.dataset.node import Node
-from tfrecs.integrations.torch.dataset import Ranks, TorchDataset, TorchIterator
+from tfrecs.dataset.ranks import Ranks
+from tfrecs.integrations.torch.dataset import TorchDataset, TorchIterator, distributed_rank
 from tfrecs.integrations.torch.device import road_to
 from tfrecs.integrations.torch.elements import Elements
-from tfrecs.integrations.torch.loader import TorchLoader, TorchLoaderIterator
+from tfrecs.integrations.torch.loader import TorchLoader
 from tfrecs.limits import checked_limit
 
 __all__ = [
     "TorchDataset",
     "TorchIterator",
     "TorchLoader",
-    "TorchLoaderIterator",
     "dataset_of",
     "loader_of",
     "nested_tensor",
@@ -30,7 +30,7 @@ def dataset_of(
     node: Node, epoch: int, ranks: tuple[Any, Any, str], kinds: tuple[str, str, str]
 ) -> TorchDataset:
     """Return what `Dataset.to_torch` does."""
-    return TorchDataset(node, epoch, Ranks(*ranks), Elements(*kinds))
+    return TorchDataset(node, epoch, Ranks(*ranks, distributed_rank), Elements(*kinds))
 
 
 def loader_of(
@@ -44,5 +44,5 @@ def loader_of(
 ) -> TorchLoader:
     """Return what `Dataset.to_torch_loader` does."""
     ahead = checked_limit("prefetch", prefetch)
-    ranked, elements = Ranks(*ranks), Elements(*kinds)
+    ranked, elements = Ranks(*ranks, distributed_rank), Elements(*kinds)
     return TorchLoader(node, epoch, ranked, elements, road_to(device, pin_memory), ahead)

@@ -9,10 +9,10 @@ from typing import Any
 import torch
 from torch.utils.data import IterableDataset, get_worker_info
 
-from tfrecs.dataset.dealt import DealtIterator, Part
+from tfrecs.dataset.dealt import DealtIterator
 from tfrecs.dataset.node import Node
-from tfrecs.dataset.shard import POLICIES
-from tfrecs.errors import Error, SpecError
+from tfrecs.dataset.ranks import Ranks, known_length
+from tfrecs.errors import Error
 from tfrecs.integrations.torch.elements import Elements
 from tfrecs.integrations.torch.epochs import Epochs, Pass, cohort_of
 from tfrecs.integrations.torch.placed import with_place
@@ -115,58 +115,9 @@ class TorchIterator(Iterator[Any]):
         self._dealt.close()
 
 
-class Ranks:
-    """Which rank this is of how many: as given, or as torch.distributed says when it is asked."""
-
-    def __init__(
-        self,
-        rank: int | None,
-        num_ranks: int | None,
-        remainder: str,
-        known: tuple[int, int] = (0, 1),
-    ) -> None:
-        """Keep what is given, and what is to be taken where there is nobody to ask.
-
-        Raises:
-            SpecError: There is no such rank, or no such policy, or only one of the two is given.
-        """
-        if (rank is None) != (num_ranks is None):
-            raise SpecError("rank and num_ranks are given both, or neither")
-        if rank is not None and num_ranks is not None and not 0 <= rank < num_ranks:
-            raise SpecError(f"there are {num_ranks} ranks, and no rank {rank}")
-        if remainder not in POLICIES:
-            raise SpecError(f"remainder must be one of {', '.join(POLICIES)}, not {remainder!r}")
-        self._given = None if rank is None or num_ranks is None else (rank, num_ranks)
-        self._known = known
-        self._remainder = remainder
-
-    def part(self) -> Part:
-        """Return the elements of this rank."""
-        rank, num = self._given or _distributed() or self._known
-        return Part(rank, num, self._remainder)
-
-    def resolved(self) -> Ranks:
-        """Return the same for a process that may have nobody to ask, as a worker."""
-        part = self.part()
-        rank, num = self._given or (None, None)
-        return Ranks(rank, num, self._remainder, known=(part.rank, part.num_ranks))
-
-
-def _distributed() -> tuple[int, int] | None:
+def distributed_rank() -> tuple[int, int] | None:
+    """Return what torch.distributed says, if it is initialised."""
     distributed = torch.distributed
     if distributed.is_available() and distributed.is_initialized():
         return distributed.get_rank(), distributed.get_world_size()
     return None
-
-
-def known_length(node: Node, part: Part) -> int:
-    """Return how many elements there are.
-
-    Raises:
-        TypeError: There is no end, or nobody knows before all is read; as len() must.
-    """
-    length = part.length(node.length())
-    if not isinstance(length, int):
-        why = "nobody knows how many there are" if length is None else "there is no end of them"
-        raise TypeError(f"this dataset's elements have no length: {why}")
-    return length

@@ -3,36 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 import torch
 
+from tfrecs.dataset.loader import Here, Road
 from tfrecs.integrations.torch.elements import moved
 
 Sent: TypeAlias = tuple[Any, list[torch.Tensor], Any]
 """A batch under way: itself, the tensors that it is made of, and what says that it has arrived."""
-
-
-class Road(Protocol):
-    """Where batches go, and how."""
-
-    def send(self, batch: Any) -> Sent:
-        """Set a batch on its way."""
-
-    def receive(self, sent: Sent) -> Any:
-        """Return a batch that was sent, for work that begins now."""
-
-
-class Nowhere:
-    """The memory that batches are in."""
-
-    def send(self, batch: Any) -> Sent:
-        """Return it."""
-        return batch, [], None
-
-    def receive(self, sent: Sent) -> Any:
-        """Return it."""
-        return sent[0]
 
 
 class Direct:
@@ -105,5 +84,5 @@ def road_to(device: Any, pin_memory: bool | None) -> Road:
     if where.type == "cuda":
         return Cuda(where, pin=pin_memory is not False)
     if where.type == "cpu":
-        return Direct(None) if pin_memory and has_cuda else Nowhere()
+        return Direct(None) if pin_memory and has_cuda else Here()
     return Direct(where)

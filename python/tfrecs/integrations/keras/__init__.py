@@ -1,0 +1,28 @@
+"""Keras 3: what `fit`, `evaluate` and `predict` take, on its PyTorch and JAX backends."""
+
+from __future__ import annotations
+
+from typing import Any
+
+# First: it says what to install where Keras is missing.
+from tfrecs.integrations.keras.backend import rank_of_backend  # isort: split
+
+from tfrecs.dataset.node import Node
+from tfrecs.dataset.ranks import Ranks
+from tfrecs.integrations.keras.backup import KerasBackup
+from tfrecs.integrations.keras.dataset import KerasDataset
+from tfrecs.integrations.keras.elements import Elements, Keys
+
+__all__ = ["KerasBackup", "KerasDataset", "dataset_of"]
+
+
+def dataset_of(
+    node: Node,
+    epoch: int,
+    ranks: tuple[Any, Any, str],
+    keys: tuple[Any, Any, Any],
+    strings: str,
+) -> KerasDataset:
+    """Return what `Dataset.to_keras` does."""
+    elements = Elements(Keys(*keys), strings)
+    return KerasDataset(node, epoch, Ranks(*ranks, rank_of_backend), elements)
