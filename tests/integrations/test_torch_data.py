@@ -109,12 +109,15 @@ def test_workers_that_missed_a_pass_are_in_step(ds: tfrecs.Dataset) -> None:
         return counting.Pass(1234, number, 2, worker, cohort)
 
     epochs = counting.Epochs(0)
-    assert epochs.next(arrival(0, 1)) == 0
-    assert [epochs.next(arrival(worker, 3)) for worker in (1, 0)] == [1, 1]
-    assert [epochs.next(arrival(worker, 5)) for worker in (0, 1)] == [2, 2]
+    assert epochs.next(arrival(0, 1)) == (0, 0)
+    assert [epochs.next(arrival(worker, 3)) for worker in (1, 0)] == [(1, 0), (1, 0)]
+    assert [epochs.next(arrival(worker, 5)) for worker in (0, 1)] == [(2, 0), (2, 0)]
     # Workers that are kept come again; other processes were started between the two.
-    assert [epochs.next(arrival(worker, 5 + worker, number=1)) for worker in (0, 1)] == [3, 3]
-    assert epochs.next(None) == 4
+    kept = [epochs.next(arrival(worker, 5 + worker, number=1)) for worker in (0, 1)]
+    assert kept == [(3, 0), (3, 0)]
+    epochs.go_on(8, 40, in_worker=False)
+    assert [epochs.next(arrival(worker, 9)) for worker in (1, 0)] == [(8, 40), (8, 40)]
+    assert epochs.next(None) == (9, 0)
 
 
 def test_elements_that_are_collated_by_the_loader(ds: tfrecs.Dataset) -> None:

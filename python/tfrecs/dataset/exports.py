@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from typing import Any
 
 from tfrecs.dataset.node import Node
@@ -96,4 +97,35 @@ class Exports(ABC):
         ranks, kinds = (rank, num_ranks, remainder), (strings, ragged, sparse)
         return integration("torch").loader_of(
             self.node, self.epoch, ranks, kinds, device, prefetch, pin_memory
+        )
+
+    def to_tf(
+        self,
+        output_signature: Any = None,
+        *,
+        state: Mapping[str, Any] | str | bytes | None = None,
+        with_states: bool = False,
+    ) -> Any:
+        """Return a `tf.data.Dataset` of the elements; needs TensorFlow.
+
+        What is parsed becomes what `tf.io.parse_example` gives: tensors, strings among them,
+        `tf.SparseTensor` and `tf.RaggedTensor`. Each iteration is the next epoch. What is wrong
+        with a file is a `tf.errors.OpError` there, whose text has the error and its place.
+
+        Args:
+            output_signature: What the elements are, as for `tf.data.Dataset.from_generator`. None
+                is what TensorFlow's parsers make of the features; where Python functions make the
+                elements, it is what the first one is, which is made for that (behind batch() with
+                any number of rows, behind padded_batch() and bucket_by_length() of any lengths).
+            state: Where the first iteration goes on, as a dict or as JSON.
+            with_states: Whether each element comes in a pair with the state behind it, a scalar of
+                JSON. So it stays beside its element, however far ahead tf.data works; tf.data's own
+                checkpoints know nothing of a dataset that comes of Python.
+
+        Raises:
+            SpecError: The elements are made by Python functions, and there is none.
+            StateError: It is no state of this plan and these files.
+        """
+        return integration("tensorflow").dataset_of(
+            self.node, self.epoch, output_signature, state, with_states
         )

@@ -12,6 +12,7 @@ from tfrecs.dataset.node import Node
 from tfrecs.integrations.torch.dataset import Ranks, known_length
 from tfrecs.integrations.torch.device import Nowhere, Road
 from tfrecs.integrations.torch.elements import Elements
+from tfrecs.integrations.torch.states import position
 
 
 @dataclass
@@ -67,8 +68,8 @@ class TorchLoader:
         self._count.next += 1
         return self._iterator(self._count.next - 1)
 
-    def _iterator(self, epoch: int) -> TorchLoaderIterator:
-        dealt = DealtIterator(self._node, epoch, self._ranks.part())
+    def _iterator(self, epoch: int, base: int = 0) -> TorchLoaderIterator:
+        dealt = DealtIterator(self._node, epoch, self._ranks.part(), base)
         return TorchLoaderIterator(self._count, dealt, self._elements, self._road, self._ahead)
 
     def __len__(self) -> int:
@@ -94,11 +95,20 @@ class TorchLoader:
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Let the next pass be what is left of the one that `state` was taken in.
 
+        Args:
+            state: One of such a loader, or of torchdata's StatefulDataLoader over the same plan,
+                with any number of workers.
+
         Raises:
             StateError: It is none, or of another plan, or of other files.
         """
-        resumed = self._iterator(self._count.next)
-        resumed.load_state_dict(state)
+        if "at" in state:
+            resumed = self._iterator(self._count.next)
+            resumed.load_state_dict(state)
+        else:
+            given = position(self._node, self._ranks.part().remainder, state)
+            resumed = self._iterator(given.epoch, given.elements)
+            self._count.next = given.epoch + 1
         self._resumed = resumed
 
 
