@@ -46,7 +46,9 @@ MODULES = {module_name(path): path for path in sorted(PACKAGE.rglob("*.py"))}
 
 # Those that need a library too large for `.venv`: tests/integrations, and tests/oracle, test them.
 LARGE = ("huggingface", "tensorflow", "torch")
-ELSEWHERE = {name for name in MODULES if name.split(".")[1:3] in [["integrations", it] for it in LARGE]}
+ELSEWHERE = {
+    name for name in MODULES if name.split(".")[1:3] in [["integrations", it] for it in LARGE]
+}
 
 
 def is_optional(module: str) -> bool:

@@ -7,30 +7,17 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfrecs.dataset.batch import Batch
-from tfrecs.dataset.bucket import Bucket
-from tfrecs.dataset.cache import Cache
-from tfrecs.dataset.files import Files
 from tfrecs.dataset.iterator import DatasetIterator
+from tfrecs.dataset.kinds import in_batches, pads, parsed_of
 from tfrecs.dataset.node import Node
-from tfrecs.dataset.order import RecordOrder
-from tfrecs.dataset.padded_batch import PaddedBatch
-from tfrecs.dataset.prefetch import Prefetch
-from tfrecs.dataset.repeat import Repeat
-from tfrecs.dataset.shard import Shard
 from tfrecs.dataset.spec import Spec
 from tfrecs.dataset.stage import Run
-from tfrecs.dataset.take import Skip, Take
-from tfrecs.dataset.unbatch import Unbatch
 from tfrecs.dtypes import WIRE_TYPES, dtype_name
 from tfrecs.errors import SpecError
 from tfrecs.features import Features, RaggedFeature
 from tfrecs.integrations.tensorflow.tensors import tensors
 
 _WIRE = {"bytes": tf.string, "int64": tf.int64, "float32": tf.float32}
-
-# Steps whose elements are of the same kind as their source's.
-_ALIKE = (Cache, Prefetch, Repeat, Shard, Skip, Take)
 
 
 def signature_of(node: Node, epoch: int) -> Any:
@@ -39,31 +26,13 @@ def signature_of(node: Node, epoch: int) -> Any:
     Raises:
         SpecError: There is no element to see what they are.
     """
-    while isinstance(node, _ALIKE) and node.order() is None:
-        node = node.source
-    if isinstance(node, Batch):
-        source = _source(node.source)
-        if source is not None:
-            rows = node.size if node.drop_remainder else None
-            return _parsed(*source, tf.TensorSpec([rows], tf.string))
-    source = _source(node)
-    if source is not None:
-        return _parsed(*source, tf.TensorSpec([], tf.string))
-    return _seen(node, epoch)
-
-
-def _source(node: Node) -> tuple[Spec, bool] | None:
-    """Return what is parsed of records, and whether they come with keys, if they are no more."""
-    order = node.order()
-    if isinstance(order, RecordOrder):
-        return order.files.spec, order.keyed
-    return (node.spec, False) if isinstance(node, Files) else None
-
-
-def _parsed(spec: Spec, keyed: bool, records: tf.TensorSpec) -> Any:
-    """Return what TensorFlow's own parsers make of such records: they are asked."""
-    found = _parsers_answer(spec, records)
-    return (records, found) if keyed else found
+    parsed = parsed_of(node)
+    if parsed is None:
+        return _seen(node, epoch)
+    # What TensorFlow's own parsers make of such records: they are asked.
+    records = tf.TensorSpec([parsed.rows] if parsed.in_batches else [], tf.string)
+    found = _parsers_answer(parsed.spec, records)
+    return (records, found) if parsed.keyed else found
 
 
 def _parsers_answer(spec: Spec, records: tf.TensorSpec) -> Any:
@@ -118,7 +87,7 @@ def _seen(node: Node, epoch: int) -> Any:
     """Return what the first element is; behind batch() the next may have another number of rows."""
     with DatasetIterator(node, Run(epoch)) as it, contextlib.suppress(StopIteration):
         first = tensors(next(it))
-        unknown = None if _pads(node) else int(_batches(node))
+        unknown = None if pads(node) else int(in_batches(node))
         return tf.nest.map_structure(lambda one: _spec_of(one, unknown), first)
     raise SpecError("there is no element to see what they are: to_tf() needs output_signature")
 
@@ -134,15 +103,3 @@ def _spec_of(value: Any, unknown: int | None) -> Any:
         return tf.SparseTensorSpec([None] * len(shape), spec.dtype)
     some = len(shape) if unknown is None else min(unknown, len(shape))
     return tf.TensorSpec([None] * some + shape[some:], spec.dtype)
-
-
-def _batches(node: Node) -> bool:
-    """Whether the elements are batches."""
-    if isinstance(node, Batch | PaddedBatch | Bucket):
-        return True
-    return not isinstance(node, Unbatch) and any(map(_batches, node.sources))
-
-
-def _pads(node: Node) -> bool:
-    """Whether elements are made as long as others that are beside them by chance."""
-    return isinstance(node, PaddedBatch | Bucket) or any(map(_pads, node.sources))
