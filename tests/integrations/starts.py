@@ -13,7 +13,6 @@ import threading
 import time
 from pathlib import Path
 
-import torch
 from torch.utils.data import DataLoader
 
 import tfrecs

@@ -153,11 +153,10 @@ class DealtIterator(Iterator[Any]):
             self.__dict__.update(like.__dict__)
             return
         like.close()
-        theirs = like._part
         if self._part.num_workers > 1:
             raise StateError(
-                f"the state is one of rank {theirs.rank} of {theirs.num_ranks}, and here is rank "
-                f"{self._part.rank} of {self._part.num_ranks}: that goes without workers only"
+                f"the state is one of {like.rank}, and here is {self.rank}: that goes without "
+                "workers only, or by load_state_dict() of the dataset that they share"
             )
         self.close()
         self._begin(like.epoch, like.given.further(like.count).elements)
@@ -176,6 +175,11 @@ class DealtIterator(Iterator[Any]):
     def is_of_rank(self, part: Part) -> bool:
         """Whether it gives elements of the same rank, of as many."""
         return (self._part.num_ranks, self._part.rank) == (part.num_ranks, part.rank)
+
+    @property
+    def rank(self) -> str:
+        """Whose elements it gives, in words."""
+        return f"rank {self._part.rank} of {self._part.num_ranks}"
 
     @property
     def count(self) -> int:

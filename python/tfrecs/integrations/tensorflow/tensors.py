@@ -43,8 +43,8 @@ def ragged_tensor(ragged: RaggedTensor) -> Any:
     """Return a `tf.RaggedTensor`; a missing row is an empty one."""
     begin, end = int(ragged.row_splits[0]), int(ragged.row_splits[-1])
     # TensorFlow's begin with 0; ours may be some rows of more.
-    splits, values = ragged.row_splits - begin, tensors(ragged.values[begin:end])
-    splits = splits.astype(ragged.row_splits.dtype, copy=False)
+    splits = (ragged.row_splits - begin).astype(ragged.row_splits.dtype, copy=False)
+    values = tensors(ragged.values[begin:end])
     return tf.RaggedTensor.from_row_splits(values, splits, validate=False)
 
 

@@ -18,8 +18,8 @@ def position(node: Node, remainder: str, state: Mapping[str, Any]) -> Given:
     """Return where a pass is, whatever loader gave the state, and with however many workers.
 
     Raises:
-        StateError: It is none, or of another plan, or of other files; or what its workers have given
-            is not the beginning of the pass.
+        StateError: It is none, or of another plan, or of other files; or what its workers have
+            given is not the beginning of the pass.
     """
     saved = Saved(state)
     workers, since, steps, is_over = _parts(saved, state)
