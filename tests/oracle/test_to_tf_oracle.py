@@ -116,13 +116,13 @@ def test_sequences(tmp_path: Path) -> None:
     path = str(tmp_path / "sequences.tfrecord")
     with tfrecs.RecordWriter(path) as out:
         for n in range(11):
-            lists = {
+            lists: Any = {
                 "dense": [[float(n), 0.5]] * (n % 3),
                 "any": [[b"x"] * k for k in range(n % 4)],
             }
             out.write(tfrecs.encode_sequence_example({"label": n}, lists))
-    context, lists = sequence_features(tfrecs, str)
-    ds = tfrecs.Dataset(path, context_features=context, sequence_features=lists)
+    context, steps = sequence_features(tfrecs, str)
+    ds = tfrecs.Dataset(path, context_features=context, sequence_features=steps)
     first, second = sequence_features(tf.io, tf.as_dtype)
     theirs = tf.data.TFRecordDataset(path)
     same(

@@ -129,3 +129,29 @@ class Exports(ABC):
         return integration("tensorflow").dataset_of(
             self.node, self.epoch, output_signature, state, with_states
         )
+
+    def to_hf(
+        self, features: Mapping[str, Any] | None = None, num_shards: int | None = None
+    ) -> Any:
+        """Return a `datasets.IterableDataset` whose examples are the records; needs datasets.
+
+        Its rows are the rows of batches, or what the plan makes one by one, and reach it as Arrow
+        tables over the same memory. Lists are as long as in the records, without padding; of a
+        VarLenFeature they are its values, a SparseFeature is a struct of `indices` and `values`.
+        Records that are not parsed are a column `record`, keys (with_keys()) a column `__key__`.
+
+        Its order is the plan's, of the epoch that was said last by `set_epoch`. `state_dict()` and
+        `load_state_dict()` of the IterableDataset go on exactly. Workers of a DataLoader, and
+        `split_dataset_by_node`, take the batches in turn.
+
+        Args:
+            features: What columns are in place of what their types say, for example
+                `datasets.Image()` or `datasets.ClassLabel(10)`. If Python functions make the
+                elements, nothing is known of them: it is all columns, or None.
+            num_shards: Into how many parts workers and nodes may divide it; None is 48.
+
+        Raises:
+            SpecError: There is no such column. By iterating: elements are no dicts, or Arrow does
+                not have what is in them.
+        """
+        return integration("huggingface").dataset_of(self.node, self.epoch, features, num_shards)
