@@ -85,6 +85,21 @@ class DatasetIterator(Iterator[Any]):
             StateError: It is none, or of another plan, or of other files; the text says what
                 differs. The iterator is where it was.
         """
+        saved = self.checked(state)
+        run = Run(saved.integer("epoch"), self._run.stripe)
+        try:
+            stage = self._node.start(run, saved.child("at"))
+        except OverflowError as error:
+            raise StateError(f"the state is not one of this dataset: {error}") from error
+        self.close()
+        self._is_closed, self._stage, self._run = False, stage, run
+
+    def checked(self, state: Mapping[str, Any]) -> Saved:
+        """Return a state that is one of this plan and these files, wherever it is in them.
+
+        Raises:
+            StateError: It is none; the text says what differs.
+        """
         saved = Saved(state)
         version = saved.integer("tfrecs")
         if version != VERSION:
@@ -95,13 +110,7 @@ class DatasetIterator(Iterator[Any]):
         files = sources_of(self._node)
         for one, theirs in zip(files, saved.children("files", len(files), len(files)), strict=True):
             one.check(theirs)
-        run = Run(saved.integer("epoch"), self._run.stripe)
-        try:
-            stage = self._node.start(run, saved.child("at"))
-        except OverflowError as error:
-            raise StateError(f"the state is not one of this dataset: {error}") from error
-        self.close()
-        self._is_closed, self._stage, self._run = False, stage, run
+        return saved
 
     def _check_stripe(self, saved: Saved) -> None:
         stripe = self._run.stripe

@@ -25,8 +25,9 @@ def columns_of(table: Any, features: Any = None) -> dict[str, Any]:
 
     Example:
         >>> import pyarrow as pa
-        >>> columns_of(pa.table({"age": [1, 2], "ids": [[1], [2, 3]]}))
-        {'age': array([1, 2]), 'ids': RaggedTensor([[1], [2, 3]])}
+        >>> columns = columns_of(pa.table({"age": [1, 2], "ids": [[1], [2, 3]]}))
+        >>> columns["age"], columns["ids"].tolist()
+        (array([1, 2]), [[1], [2, 3]])
     """
     columns: dict[str, Any] = {}
     for name in table.column_names:

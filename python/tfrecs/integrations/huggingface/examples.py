@@ -90,7 +90,10 @@ class Examples(_BaseExamplesIterable):  # type: ignore[misc, unused-ignore]
         return self
 
     def _init_state_dict(self) -> dict[str, Any]:
-        self._state_dict: dict[str, Any] = {"at": None, "row": 0, "type": type(self).__name__}
+        # Of which plan and which files it is; without a place in them it is their beginning, and
+        # that of each part of them.
+        begin = json.dumps({**self._whole().state_dict({}), "at": None})
+        self._state_dict: dict[str, Any] = {"at": begin, "row": 0, "type": type(self).__name__}
         return self._state_dict
 
     def __iter__(self) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -133,13 +136,20 @@ class Examples(_BaseExamplesIterable):  # type: ignore[misc, unused-ignore]
         is_batch = self._in_batches or isinstance(inner, Columns | Records)
         return (table_of if is_batch else row_table_of)(element, self._sparse)
 
+    def _whole(self) -> DatasetIterator:
+        return DatasetIterator(self._node, Run(self._epoch))
+
     def _iterator(self) -> DatasetIterator:
-        it = DatasetIterator(
-            self._node, Run(self._epoch, self._part if self._part[0] > 1 else None)
-        )
-        at = (self._state_dict or {"at": None})["at"]
-        if at is not None:
-            it.load_state_dict(_loaded(at))
+        it = self._whole()
+        if self._part[0] > 1:
+            it = DatasetIterator(self._node, Run(self._epoch, self._part))
+        if self._state_dict is None:
+            return it
+        state = _loaded(self._state_dict["at"])
+        if Saved(state).optional_child("at") is None:
+            self._whole().checked(state)
+        else:
+            it.load_state_dict(state)
         return it
 
 

@@ -135,11 +135,16 @@ class _Streamed(Stage):
 
     def _load(self, text: str) -> None:
         try:
-            self._dataset.load_state_dict(json.loads(text))
+            state, ours = json.loads(text), self._dataset.state_dict()
+            # One of another epoch, or none at all, it would begin anew with.
+            fits = state.keys() == ours.keys() and state["epoch"] == ours["epoch"]
+            self._dataset.load_state_dict(state)
             # It is looked at now, and not when the first row is asked for.
             self._dataset._prepare_ex_iterable_for_iteration()  # noqa: SLF001 - nothing else does
         except Exception as error:
             raise StateError(f"datasets does not take its part of the state: {error}") from error
+        if not fits:
+            raise StateError("datasets' part of the state is none, or of another epoch")
 
     def _state(self) -> str:
         return json.dumps(self._dataset.state_dict())

@@ -45,7 +45,7 @@ else:
 @contextlib.contextmanager
 def locked(path: Path) -> Iterator[IO[bytes]]:
     """Give the file, unbuffered, at its beginning; others wait until the block ends."""
-    with path.open("r+b", buffering=0) as file:
+    with path.open("a+b", buffering=0) as file:
         _lock(file)
         try:
             file.seek(0)
