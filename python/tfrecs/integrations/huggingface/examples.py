@@ -48,6 +48,7 @@ class Examples(_BaseExamplesIterable):  # type: ignore[misc, unused-ignore]
     def __init__(self, node: Node, epoch: int, shards: int) -> None:
         """Keep the plan; nothing is read yet."""
         super().__init__()
+        self._state_dict: dict[str, Any] | None = None
         self._node = node
         self._first = self._epoch = epoch
         self._shards = shards
@@ -93,8 +94,8 @@ class Examples(_BaseExamplesIterable):  # type: ignore[misc, unused-ignore]
         # Of which plan and which files it is; without a place in them it is their beginning, and
         # that of each part of them.
         begin = json.dumps({**self._whole().state_dict({}), "at": None})
-        self._state_dict: dict[str, Any] = {"at": begin, "row": 0, "type": type(self).__name__}
-        return self._state_dict
+        self._state_dict = state = {"at": begin, "row": 0, "type": type(self).__name__}
+        return state
 
     def __iter__(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """Give examples, as datasets' own sources do: with a key each."""
