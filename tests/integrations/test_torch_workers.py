@@ -272,6 +272,7 @@ def test_a_file_is_locked_on_windows(tmp_path: Path, monkeypatch: pytest.MonkeyP
             with locked(path) as file:
                 number = int(file.read())
                 file.seek(0)
+                file.truncate()
                 file.write(b"%d" % (number + 1))
 
     try:
