@@ -173,6 +173,17 @@ def test_tables_lie_where_batches_do(path: Path) -> None:
         assert buffer.address == array.__array_interface__["data"][0], name
 
 
+def test_what_functions_make(path: Path) -> None:
+    def made(batch: Any) -> Any:
+        several = [np.arange(n % 3) for n in batch["n"]]
+        return {"n": batch["n"], "both": {"x": batch["n"] / 2, "s": batch["name"]}, "l": several}
+
+    found = list(tfrecs.Dataset(path, SPEC).batch(8).map(made).to_hf())
+    assert found == [
+        {"n": n, "both": {"x": n / 2, "s": b"%d" % n}, "l": list(range(n % 3))} for n in range(ROWS)
+    ]
+
+
 def test_what_arrow_does_not_have(path: Path) -> None:
     spec = {"box": tfrecs.FixedLenFeature([4], "bfloat16")}
     with pytest.raises(SpecError, match="'box': Arrow has no bfloat16"):

@@ -42,6 +42,7 @@ TABLE: Any = {
     "deep": [[["a"] * (n % 3), []] for n in range(ROWS)],
     "box": [[[n, 1], [2, 3]] for n in range(ROWS)],
     "who": [{"name": str(n), "age": n} for n in range(ROWS)],
+    "boxes": [[{"at": [k, n], "what": "x"} for k in range(n % 3)] for n in range(ROWS)],
 }
 TYPES = datasets.Features(
     {
@@ -54,6 +55,9 @@ TYPES = datasets.Features(
         "deep": datasets.List(datasets.List(datasets.Value("string"))),
         "box": datasets.List(datasets.List(datasets.Value("int64"), 2), 2),
         "who": {"name": datasets.Value("string"), "age": datasets.Value("int64")},
+        "boxes": datasets.List(
+            {"at": datasets.List(datasets.Value("int64"), 2), "what": datasets.Value("string")}
+        ),
     }
 )
 
@@ -89,11 +93,14 @@ def test_batches_of_theirs(kind: str) -> None:
     assert isinstance(first["text"], tfrecs.BytesArray)
     assert isinstance(first["deep"], tfrecs.RaggedTensor)
     for name, values in TABLE.items():
-        if name != "who":
+        if name not in {"who", "boxes"}:
             found = [one for batch in batches for one in batch[name].tolist()]
             assert found == bytes_of(values), name
     assert [n for batch in batches for n in batch["who/age"].tolist()] == list(range(ROWS))
     assert first["who/name"].tolist() == [b"%d" % n for n in range(10)]
+    places = [one for batch in batches for one in batch["boxes/at"].tolist()]
+    assert places == [[[k, n] for k in range(n % 3)] for n in range(ROWS)]
+    assert first["boxes/what"].tolist() == [[b"x"] * (n % 3) for n in range(10)]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -139,7 +146,7 @@ def test_lengths_and_plans() -> None:
     assert tfrecs.Dataset.from_hf(stored, 10).cardinality() == 6
     assert tfrecs.Dataset.from_hf(theirs("streamed")).cardinality() is None
     assert repr(rows.take(3)).splitlines() == [
-        "Dataset.from_hf(53 rows of n, x, flag, text, raw, ids, deep, box, who)",
+        "Dataset.from_hf(53 rows of n, x, flag, text, raw, ids, deep, box, who, boxes)",
         "  .take(3)",
     ]
     assert rows.losses.regions == 0

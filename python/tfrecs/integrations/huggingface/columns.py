@@ -17,8 +17,8 @@ from tfrecs.errors import SpecError, feature_error
 def columns_of(table: Any, features: Any = None) -> dict[str, Any]:
     """Return the columns of a table as a batch of a Dataset has them.
 
-    Numbers become arrays, strings a BytesArray, lists a RaggedTensor, structs a column for each of
-    their fields (`name/field`), and images and audio the bytes of their files.
+    Numbers become arrays, strings a BytesArray, lists a RaggedTensor, structs and lists of them a
+    column for each of their fields (`name/field`), images and audio the bytes of their files.
 
     Raises:
         SpecError: A column holds null, or something else that has no such form; it is named.
@@ -50,13 +50,20 @@ def _of(name: str, array: Any, feature: Any) -> dict[str, Any]:
     if isinstance(feature, datasets.Image | datasets.Audio):
         return {name: _files(array)}
     if pa.types.is_struct(array.type):
-        inner = feature if isinstance(feature, dict) else {}
-        found: dict[str, Any] = {}
-        for place, field in enumerate(array.type):
-            of_field = inner.get(field.name)
-            found |= _of(f"{name}/{field.name}", array.flatten()[place], of_field)
-        return found
+        return _fields(name, array, feature)
+    if _is_list(array.type) and pa.types.is_struct(array.type.value_type):
+        values, splits, missing = _parts(array)
+        fields = _fields(name, values, getattr(feature, "feature", None))
+        return {field: RaggedTensor(one, splits, missing) for field, one in fields.items()}
     return {name: _column(array)}
+
+
+def _fields(name: str, array: Any, feature: Any) -> dict[str, Any]:
+    features = feature if isinstance(feature, dict) else {}
+    found: dict[str, Any] = {}
+    for field, values in zip(array.type, array.flatten(), strict=True):
+        found |= _of(f"{name}/{field.name}", values, features.get(field.name))
+    return found
 
 
 def _files(array: Any) -> BytesArray:
@@ -75,8 +82,9 @@ def _column(array: Any) -> Any:
         return _column(array.storage)
     if pa.types.is_dictionary(kind):
         return _column(array.dictionary_decode())
-    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
-        return _lists(array)
+    if _is_list(kind):
+        values, splits, missing = _parts(array)
+        return RaggedTensor(_column(values), splits, missing)
     if array.null_count:
         raise SpecError(
             f"{array.null_count} of its {len(array)} values are null: fill or drop them"
@@ -98,11 +106,16 @@ def _inner(array: Any) -> tuple[int, ...]:
     return inner.shape[1:] if hasattr(inner, "shape") else ()
 
 
-def _lists(array: Any) -> RaggedTensor:
+def _is_list(kind: Any) -> bool:
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind))
+
+
+def _parts(array: Any) -> tuple[Any, npt.NDArray[Any], npt.NDArray[np.bool_] | None]:
+    """Return the values of lists, where each list ends, and which lists are missing."""
     missing = array.is_null().to_numpy(zero_copy_only=False) if array.null_count else None
-    splits = array.offsets.to_numpy()
-    values = _column(array.values.slice(int(splits[0]), int(splits[-1] - splits[0])))
-    return RaggedTensor(values, (splits - splits[0]).astype(np.int64), missing)
+    offsets = array.offsets.to_numpy().astype(np.int64)
+    values = array.values.slice(int(offsets[0]), int(offsets[-1] - offsets[0]))
+    return values, offsets - offsets[0], missing
 
 
 def _is_strings(kind: Any) -> bool:

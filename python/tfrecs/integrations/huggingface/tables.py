@@ -102,15 +102,19 @@ def column_of(column: Any, is_sparse: bool = False) -> Any:
     """Return an Arrow array of a column."""
     if isinstance(column, np.ndarray) and column.dtype.kind != "O":
         return _dense(column)
-    if isinstance(column, BytesArray):
-        return _strings(column)
+    if isinstance(column, BytesArray | Records):
+        return _strings(_byte_strings(column))
     if isinstance(column, RaggedTensor):
         return _ragged(column)
     if isinstance(column, SparseTensor):
         return _sparse(column) if is_sparse else _ragged(_packed(column))
-    if isinstance(column, Records):
-        return _strings(BytesArray.from_values(column))
+    if isinstance(column, Mapping):
+        return pa.StructArray.from_arrays([*map(column_of, column.values())], [*column])
     return pa.array(cast_to_python_objects(list(column), only_1d_for_numpy=True))
+
+
+def _byte_strings(column: BytesArray | Records) -> BytesArray:
+    return column if isinstance(column, BytesArray) else BytesArray.from_values(column)
 
 
 def _dense(array: npt.NDArray[Any]) -> Any:
