@@ -67,13 +67,14 @@ def test_any_ranks_and_workers_go_on(
     ds: tfrecs.Dataset, plan: str, ranks: int, workers: int
 ) -> None:
     """From a state of each number of workers to others: every element once, in one order."""
-    planned = PLANS[plan](ds.take(90) if plan == "native" else ds)
+    planned = PLANS[plan](ds)
     whole = elements(planned)
     steps = min(3, len(whole) // ranks)
     rank = Part(ranks - 1, ranks, "uneven")
     given = given_by(planned.node, "uneven", stopped(planned, rank, workers, steps))
     assert (given.epoch, given.elements) == (0, ranks * steps)
-    for others, theirs in [(workers, ranks), (ranks, workers), (2, 3), (1, 1)]:
+    others_of = itertools.product(GRID, GRID) if plan == "native" else [(workers, ranks), (2, 3)]
+    for others, theirs in others_of:
         after = [
             dealt(workers_of(planned, Part(one, others, "uneven"), theirs, 0, given.elements))
             for one in range(others)
@@ -145,6 +146,23 @@ def test_stateful_loaders_with_other_workers(
         plainly.load_state_dict(state)
         assert numbers(plainly) == order[stop:]
         assert numbers(plainly) == expected(batches, 1)
+
+
+@pytest.mark.parametrize("workers", [2, 3])
+def test_workers_that_are_kept_go_on(ds: tfrecs.Dataset, workers: int) -> None:
+    batches = ds.batch(25)
+    dataset = batches.to_torch()
+    kept = DataLoader(dataset, batch_size=None, num_workers=workers, persistent_workers=True)
+    assert numbers(kept) == expected(batches, 0)
+    other = batches.to_torch_loader()
+    it = iter(other)
+    assert numbers(itertools.islice(it, 4)) == expected(batches, 0)[:4]
+    dataset.load_state_dict(other.state_dict())
+    assert numbers(kept) == expected(batches, 0)[4:]
+    assert numbers(kept) == expected(batches, 1)
+    dataset.load_state_dict(other.state_dict())
+    dataset.set_epoch(6)  # what was loaded is for nothing then
+    assert numbers(kept) == expected(batches, 6)
 
 
 def test_a_finished_pass_goes_on_with_the_next(ds: tfrecs.Dataset) -> None:
