@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import gc
 import os
 import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from itertools import islice
+from itertools import islice, product
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import pytest
 
 import tfrecs
 from test_dataset_resume import SPEC, STEPS, Make, example, total
+from test_dataset_states import places, state_of
 from tfrecs.dataset.iterator import DatasetIterator, sources_of
 
 pytestmark = pytest.mark.skipif(
@@ -138,3 +140,51 @@ def test_errors_leave_nothing_though_they_are_kept(paths: list[Path], name: str)
     del ds, kept
     gc.collect()
     settle(before)
+
+
+JUNK: list[Any] = [None, -1, 2**70, "x", [], {}]
+
+
+def refused(ds: tfrecs.Dataset, state: Any) -> tuple[DatasetIterator, Exception] | None:
+    """An iterator that has refused a state, and its error; None if it has not."""
+    it = iter(ds)
+    try:
+        it.load_state_dict(state)
+    except tfrecs.StateError as error:
+        return it, error
+    it.close()
+    return None
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_states_that_are_refused_leave_nothing(paths: list[Path], name: str) -> None:
+    """Though some steps have begun before another one refuses its part of the state."""
+    ds = PLANS[name](tfrecs.Dataset(paths, SPEC, num_threads=2))
+    state = state_of(ds)
+    for files in sources_of(ds.node):
+        assert files.records[[0, -1]]
+    settle((0, 10**6))
+    before, kept = (0, held()[1]), []
+    for place, junk in product(places(state["at"]), JUNK):
+        other = copy.deepcopy(state)
+        parent = other["at"]
+        for key in place[:-1]:
+            parent = parent[key]
+        parent[place[-1]] = junk
+        kept.append(refused(ds, other))
+        settle(before)
+    assert any(kept)
+
+
+def test_sources_that_fail_to_begin_leave_nothing(paths: list[Path], tmp_path: Path) -> None:
+    good, bad = tfrecs.Dataset(paths, SPEC, num_threads=2).batch(2), tmp_path / "bad.tfrecord"
+    bad.write_bytes(paths[0].read_bytes())
+    broken = tfrecs.Dataset(bad, SPEC).shuffle(1).batch(2)
+    bad.unlink()
+    before = held()
+    for ds in (good.zip(broken), good.mix(broken), good.prefetch(2).zip(good, broken)):
+        it = iter(ds)
+        with pytest.raises(tfrecs.Error) as caught:
+            next(it)
+        assert "bad.tfrecord" in str(caught.value)
+        settle(before)

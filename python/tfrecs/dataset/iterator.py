@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import traceback
 from collections.abc import Iterator, Mapping
 from typing import Any, Self
 
@@ -55,8 +56,16 @@ class DatasetIterator(Iterator[Any]):
 
     def _begun(self) -> Stage:
         if self._stage is None:
-            self._stage = self._node.start(self._run, None)
+            self._stage = self._started(self._run, None)
         return self._stage
+
+    def _started(self, run: Run, saved: Saved | None) -> Stage:
+        try:
+            return self._node.start(run, saved)
+        except Exception as error:
+            # Some steps may have begun before this one failed: whoever keeps the error keeps none.
+            traceback.clear_frames(error.__traceback__)
+            raise
 
     @property
     def epoch(self) -> int:
@@ -88,7 +97,7 @@ class DatasetIterator(Iterator[Any]):
         saved = self.checked(state)
         run = Run(saved.integer("epoch"), self._run.stripe)
         try:
-            stage = self._node.start(run, saved.child("at"))
+            stage = self._started(run, saved.child("at"))
         except OverflowError as error:
             raise StateError(f"the state is not one of this dataset: {error}") from error
         self.close()
