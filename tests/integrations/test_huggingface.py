@@ -8,6 +8,7 @@ import importlib
 import itertools
 import json
 import os
+import pickle
 import threading
 import time
 from pathlib import Path
@@ -379,6 +380,27 @@ def test_images(tmp_path: Path) -> None:
     back = tfrecs.Dataset.from_hf(stored, batch_size=2).decode_images("image")
     pixels = [one.tolist() for batch in back for one in batch["image"]]
     assert pixels == [one.tolist() for one in images]
+
+
+def test_sounds(tmp_path: Path) -> None:
+    path = tmp_path / "sounds.tfrecord"
+    with tfrecs.RecordWriter(path) as out:
+        out.write_batch([tfrecs.encode_example({"sound": b"RIFF%d" % n}) for n in range(5)])
+    ds = tfrecs.Dataset(path, {"sound": tfrecs.FixedLenFeature([], "string")})
+    made = ds.batch(2).to_hf({"sound": datasets.Audio(decode=False)})
+    assert [one["sound"]["bytes"] for one in made] == [b"RIFF%d" % n for n in range(5)]
+
+
+@pytest.mark.parametrize("context", ["fork", "forkserver", "spawn"])
+def test_other_processes(path: Path, context: str) -> None:
+    ds = tfrecs.Dataset(path, {"n": SPEC["n"]}, num_threads=2).shuffle(3).batch(8)
+    made = ds.to_hf().with_format("torch")
+    assert numbers(pickle.loads(pickle.dumps(made))) == expected(ds)
+    made.set_epoch(2)
+    loader = torch.utils.data.DataLoader(
+        made, batch_size=8, num_workers=2, multiprocessing_context=context
+    )
+    assert [n for batch in loader for n in batch["n"].tolist()] == expected(ds, 2)
 
 
 def test_the_examples_run() -> None:
