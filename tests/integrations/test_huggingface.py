@@ -253,6 +253,27 @@ def test_resumed_on_the_way(path: Path, plan: str, step: str) -> None:
     it.close()
 
 
+@pytest.mark.parametrize("how", ["in turn", "drawn", "one behind the other"])
+def test_resumed_among_others(path: Path, how: str) -> None:
+    ds = tfrecs.Dataset(path, {"n": SPEC["n"]}).shuffle(3)
+
+    def made() -> Any:
+        theirs = datasets.Dataset.from_dict({"n": list(range(100, 130))})
+        three = [ds.batch(8).to_hf(), ds.to_hf(), theirs.to_iterable_dataset(num_shards=2)]
+        if how == "one behind the other":
+            return datasets.concatenate_datasets(three)
+        drawn = {"probabilities": [0.2, 0.5, 0.3], "seed": 1} if how == "drawn" else {}
+        return datasets.interleave_datasets(three, **drawn)
+
+    first, whole = made(), numbers(made())
+    for given, one in enumerate(first, start=1):
+        assert one["n"] == whole[given - 1]
+        if given % 5 == 0:
+            again = made()
+            again.load_state_dict(json.loads(json.dumps(first.state_dict())))
+            assert numbers(again) == whole[given:]
+
+
 def test_states_are_small(path: Path) -> None:
     made = tfrecs.Dataset(path, SPEC).shuffle(3).batch(8).to_hf()
     it = iter(made)
