@@ -287,6 +287,38 @@ def test_states_are_small(path: Path) -> None:
         next(iter(other))
 
 
+def test_hostile_states(path: Path) -> None:
+    ds = tfrecs.Dataset(path, SPEC).batch(8)
+    first = ds.to_hf()
+    next(iter(first))
+    state = first.state_dict()
+
+    def changed(value: Any, **new: Any) -> Any:
+        """The state with these in place of what is there, wherever that is."""
+        if not isinstance(value, dict):
+            return value
+        return {name: new.get(name, changed(one, **new)) for name, one in value.items()}
+
+    wrong: list[Any] = [{"at": at} for at in (None, 3, "{", "[]", "{}", '{"at": 1}')]
+    wrong += [{"row": row} for row in (-1, 9, "x", 2**70)]
+    for new in wrong:
+        again = ds.to_hf()
+        again.load_state_dict(changed(state, **new))
+        with pytest.raises(StateError):
+            next(iter(again))
+
+
+def test_orders_of_generators(path: Path) -> None:
+    made = tfrecs.Dataset(path, SPEC).shuffle(1).to_hf()
+    shuffled = [
+        made.shuffle(buffer_size=1, generator=np.random.default_rng([seed, 7])) for seed in (1, 2)
+    ]
+    first, second = map(numbers, shuffled)
+    assert sorted(first) == sorted(second) == list(range(ROWS))
+    assert first != second
+    assert first == numbers(shuffled[0])
+
+
 @pytest.mark.parametrize("size", [8, 12])
 def test_batches_of_tensors(path: Path, size: int) -> None:
     ds = tfrecs.Dataset(path, {"n": SPEC["n"], "box": SPEC["box"]}).batch(8)

@@ -241,7 +241,10 @@ def test_hostile_states(ds: tfrecs.Dataset) -> None:
     snapshot = state["_snapshot"]
     dataset, ours = ds.batch(10).to_torch(), ds.batch(10).to_torch_loader()
     workers = snapshot["_worker_snapshots"]
-    for bad in (
+    wrong: list[Any] = [
+        None,
+        [],
+        "at",
         {},
         {**state, "_snapshot": None},
         {**state, "_steps_since_snapshot": -1},
@@ -251,10 +254,10 @@ def test_hostile_states(ds: tfrecs.Dataset) -> None:
         {**state, "_snapshot": {**snapshot, "_worker_snapshots": {**workers, "worker_1": 7}}},
         {"fetcher_state": {"dataset_iter_state": None}, "_iterator_finished": False},
         {"fetcher_state": None, "_iterator_finished": False},
-    ):
-        for one in (dataset, ours):
-            with pytest.raises(StateError):
-                one.load_state_dict(bad)
+    ]
+    for bad, one in itertools.product(wrong, (dataset, ours)):
+        with pytest.raises(StateError):
+            one.load_state_dict(bad)
     assert numbers(dataset) == expected(ds.batch(10), 0)
 
 

@@ -71,8 +71,10 @@ class Examples(_BaseExamplesIterable):  # type: ignore[misc, unused-ignore]
 
     def shuffle_data_sources(self, generator: np.random.Generator) -> Self:
         """Return the same for an epoch: its order is the plan's."""
-        entropy = int(generator.bit_generator.seed_seq.entropy)  # type: ignore[attr-defined]
-        return self._with(_epoch=self._first + entropy)
+        seed = generator.bit_generator.seed_seq.entropy  # type: ignore[attr-defined]
+        if not isinstance(seed, int):  # of someone's own generator
+            seed = int(copy.deepcopy(generator).integers(2**62))
+        return self._with(_epoch=self._first + seed)
 
     def _with(self, **changed: Any) -> Self:
         made = copy.copy(self)
@@ -125,10 +127,12 @@ class Examples(_BaseExamplesIterable):  # type: ignore[misc, unused-ignore]
     def _tables(self) -> Iterator[tuple[str, Any, str]]:
         """Give tables, each with a key and the state behind it; of the first what is left."""
         with closing(self._iterator()) as it:
-            row = (self._state_dict or {"row": 0})["row"]
+            row = 0 if self._state_dict is None else Saved(self._state_dict).integer("row")
             for number, element in enumerate(it):
-                table = self._table(element).slice(row)
-                row = 0
+                whole = self._table(element)
+                if row > whole.num_rows:
+                    raise StateError(f"the state is behind row {row} of {whole.num_rows}")
+                table, row = whole.slice(row), 0
                 if table.num_rows:
                     yield f"{number}", table, json.dumps(it.state_dict())
 

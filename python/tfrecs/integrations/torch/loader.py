@@ -102,13 +102,13 @@ class TorchLoader:
         Raises:
             StateError: It is none, or of another plan, or of other files.
         """
-        if "at" in state:
-            resumed = self._iterator(self._count.next)
-            resumed.load_state_dict(state)
-        else:
+        if isinstance(state, dict) and "at" not in state:
             given = position(self._node, self._ranks.part().remainder, state)
             resumed = self._iterator(given.epoch, given.elements)
             self._count.next = given.epoch + 1
+        else:
+            resumed = self._iterator(self._count.next)
+            resumed.load_state_dict(state)
         self._resumed = resumed
 
 
