@@ -59,6 +59,15 @@ def length_of(batch: Any) -> int:
     return len(batch["number"])
 
 
+def divided(batch: Any) -> Any:
+    """The same batch; but one is refused."""
+    try:
+        1 // (7 not in batch["number"])
+    except ZeroDivisionError as error:
+        raise ValueError("seven is mine") from error
+    return dict(batch)
+
+
 def is_even(row: Any) -> bool:
     return bool(row["number"] % 2 == 0)
 

@@ -47,10 +47,11 @@ def module_name(path: Path) -> str:
 MODULES = {module_name(path): path for path in sorted(PACKAGE.rglob("*.py"))}
 
 
-# Those that need a library too large for `.venv`: tests/integrations imports and tests them.
-LARGE = ("jax", "keras", "torch")
-LEAVES = tuple(f"tfrecs.integrations.{library}" for library in LARGE)
-ELSEWHERE = {name for name in MODULES if name.startswith(LEAVES)}
+# Those that need a library too large for `.venv`: tests/integrations, and tests/oracle, test them.
+LARGE = ("huggingface", "jax", "keras", "tensorflow", "torch")
+ELSEWHERE = {
+    name for name in MODULES if name.split(".")[1:3] in [["integrations", it] for it in LARGE]
+}
 
 
 def is_optional(module: str) -> bool:

@@ -2,7 +2,7 @@
 
 A fork takes along neither a lock that a thread holds nor half a pool of threads. Run it at length:
 
-    python tests/integrations/starts.py fork forkserver spawn --starts 1000
+    python tests/integrations/starts.py fork forkserver spawn --starts 1000 --workers 1
 """
 
 import argparse
@@ -13,13 +13,13 @@ import threading
 import time
 from pathlib import Path
 
-import torch
 from torch.utils.data import DataLoader
 
 import tfrecs
 
-RECORDS, SIZE, WORKERS = 2000, 100, 2
-# Seconds after which a batch that does not come is a hang; one that is spawned imports PyTorch.
+RECORDS, SIZE = 2000, 100
+# Seconds after which a batch that does not come is a hang; one that is spawned imports PyTorch, and
+# may have to share two cores with others that do.
 PATIENCE = {"fork": 10, "forkserver": 10, "spawn": 120}
 
 
@@ -32,21 +32,26 @@ def files(folder: Path) -> tfrecs.Dataset:
     return tfrecs.Dataset(path, features, num_threads=2).shuffle(0).batch(SIZE)
 
 
-def start(ds: tfrecs.Dataset, context: str) -> None:
-    """Load a pass with workers that begin in this way."""
+def start(ds: tfrecs.Dataset, context: str, workers: int, patience: float) -> float:
+    """Load a pass with workers that begin in this way; return the longest wait for a batch."""
     loader = DataLoader(
         ds.to_torch(),
         batch_size=None,
-        num_workers=WORKERS,
+        num_workers=workers,
         multiprocessing_context=context,
-        timeout=PATIENCE[context],
+        timeout=patience,
     )
-    found = torch.cat([batch["number"] for batch in loader])
-    assert sorted(found.tolist()) == list(range(RECORDS))
+    found, waits, begin = [], [], time.perf_counter()
+    for batch in loader:
+        waits.append(time.perf_counter() - begin)
+        found += batch["number"].tolist()
+        begin = time.perf_counter()
+    assert sorted(found) == list(range(RECORDS))
+    return max(waits)
 
 
-def run(context: str, starts: int) -> float:
-    """Start so many loaders beside threads that read; return the seconds that took."""
+def run(context: str, starts: int, workers: int, patience: float) -> tuple[float, float]:
+    """Start so many loaders beside threads that read; return the seconds, and the longest wait."""
     stop = threading.Event()
 
     def read(ds: tfrecs.Dataset) -> None:
@@ -54,6 +59,7 @@ def run(context: str, starts: int) -> float:
             for _ in ds.to_torch_loader():
                 pass
 
+    slowest = 0.0
     with tempfile.TemporaryDirectory() as folder:
         ds = files(Path(folder))
         threads = [threading.Thread(target=read, args=[ds]) for _ in range(2)]
@@ -63,14 +69,14 @@ def run(context: str, starts: int) -> float:
         try:
             for _ in range(starts):
                 # Whatever hangs, a worker or this process, ends it and shows where.
-                faulthandler.dump_traceback_later(10 * PATIENCE[context], exit=True)
-                start(ds, context)
+                faulthandler.dump_traceback_later(10 * patience, exit=True)
+                slowest = max(slowest, start(ds, context, workers, patience))
         finally:
             faulthandler.cancel_dump_traceback_later()
             stop.set()
             for thread in threads:
                 thread.join()
-    return time.perf_counter() - begin
+    return time.perf_counter() - begin, slowest
 
 
 def main() -> None:
@@ -78,12 +84,17 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("contexts", nargs="+", choices=list(PATIENCE))
     parser.add_argument("--starts", type=int, default=100)
-    arguments = parser.parse_args()
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--patience", type=float, help="seconds without a batch that are a hang")
+    asked = parser.parse_args()
     multiprocessing.set_forkserver_preload(["torch", "tfrecs"])
-    for context in arguments.contexts:
-        seconds = run(context, arguments.starts)
+    for context in asked.contexts:
+        patience = asked.patience or PATIENCE[context]
+        seconds, slowest = run(context, asked.starts, asked.workers, patience)
         print(
-            f"{context}: {arguments.starts} starts of {WORKERS} workers in {seconds:.0f} s, no hang"
+            f"{context}: {asked.starts} starts of {asked.workers} workers in {seconds:.0f} s, "
+            f"no hang; the longest wait for a batch was {slowest:.1f} s",
+            flush=True,
         )
 
 

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+import traceback
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ import pytest
 
 import needs
 import tfrecs
-from loading import PLANS, RECORDS, SPEC, dealt, elements, expected, numbers, write
+from loading import PLANS, RECORDS, SPEC, dealt, divided, elements, expected, numbers, write
 from tfrecs.dataset.dealt import DealtIterator, Part
 from tfrecs.errors import MissingFileError
 
@@ -109,12 +110,15 @@ def test_workers_that_missed_a_pass_are_in_step(ds: tfrecs.Dataset) -> None:
         return counting.Pass(1234, number, 2, worker, cohort)
 
     epochs = counting.Epochs(0)
-    assert epochs.next(arrival(0, 1)) == 0
-    assert [epochs.next(arrival(worker, 3)) for worker in (1, 0)] == [1, 1]
-    assert [epochs.next(arrival(worker, 5)) for worker in (0, 1)] == [2, 2]
+    assert epochs.next(arrival(0, 1)) == (0, 0)
+    assert [epochs.next(arrival(worker, 3)) for worker in (1, 0)] == [(1, 0), (1, 0)]
+    assert [epochs.next(arrival(worker, 5)) for worker in (0, 1)] == [(2, 0), (2, 0)]
     # Workers that are kept come again; other processes were started between the two.
-    assert [epochs.next(arrival(worker, 5 + worker, number=1)) for worker in (0, 1)] == [3, 3]
-    assert epochs.next(None) == 4
+    kept = [epochs.next(arrival(worker, 5 + worker, number=1)) for worker in (0, 1)]
+    assert kept == [(3, 0), (3, 0)]
+    epochs.go_on(8, 40, in_worker=False)
+    assert [epochs.next(arrival(worker, 9)) for worker in (1, 0)] == [(8, 40), (8, 40)]
+    assert epochs.next(None) == (9, 0)
 
 
 def test_elements_that_are_collated_by_the_loader(ds: tfrecs.Dataset) -> None:
@@ -251,14 +255,25 @@ def test_missing_files_in_workers(tmp_path: Path) -> None:
     assert caught.value.path == str(path)
 
 
-def fails(batch: Any) -> Any:
-    raise KeyError("my own")
-
-
-def test_a_users_own_error(ds: tfrecs.Dataset) -> None:
-    loader = DataLoader(ds.batch(10).map(fails).to_torch(), batch_size=None, num_workers=1)
-    with pytest.raises(KeyError, match="my own"):
-        next(iter(loader))
+@pytest.mark.parametrize("context", [None, *CONTEXTS])
+@pytest.mark.parametrize("threads", [0, 2])
+def test_a_users_own_error(ds: tfrecs.Dataset, context: str | None, threads: int) -> None:
+    """It comes from a worker with its cause, and where in the plan it was raised."""
+    batches = ds.batch(10).map(divided, num_threads=threads)
+    loader = DataLoader(
+        batches.to_torch(),
+        batch_size=None,
+        num_workers=2 if context else 0,
+        multiprocessing_context=context,
+    )
+    it, order = iter(loader), expected(ds.batch(10))
+    place = next(index for index, batch in enumerate(order) if 7 in batch)
+    assert len([*itertools.islice(it, place)]) == place
+    with pytest.raises(ValueError, match="seven is mine") as caught:
+        next(it)
+    said = "".join(traceback.format_exception(caught.value))
+    for what in ("ZeroDivisionError", "in .map(loading.divided", "of a Dataset"):
+        assert what in said
 
 
 def test_what_is_given_up_leaves_nothing(ds: tfrecs.Dataset) -> None:

@@ -21,9 +21,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.filterwarnings("ignore:This DataLoader will create")
+@pytest.mark.filterwarnings("ignore:'set_vital' is deprecated")  # torchdata 0.11 calls it
 def test_the_page_runs(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
-    assert len(GUIDE.blocks) == 5
+    assert len(GUIDE.blocks) == 6
     GUIDE.run({"__name__": "__main__", "torch": importlib.import_module("torch")})
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Self
+from typing import Any, Self
 
 from tfrecs.dataset.exports import Exports
 from tfrecs.dataset.files import Files, Reading
@@ -14,6 +14,7 @@ from tfrecs.dataset.spec import Spec
 from tfrecs.dataset.stage import Run
 from tfrecs.dataset.transforms import Transforms
 from tfrecs.features import Features
+from tfrecs.leaves import integration
 from tfrecs.limits import checked_limits, checked_threads
 from tfrecs.paths import Paths, expand_paths
 from tfrecs.salvage import SkippedRegion
@@ -119,6 +120,26 @@ class Dataset(Transforms, Exports):
         made._node, made._epoch = node, 0
         return made
 
+    @classmethod
+    def from_hf(cls, dataset: Any, batch_size: int | None = None) -> Self:
+        """Return a dataset of the rows of a dataset of Hugging Face; needs datasets.
+
+        Rows are dicts: numbers as arrays, strings and binaries as bytes, lists as arrays, images
+        and audio as the bytes of their files (for decode_images()), structs as a value for each
+        field (`name/field`). They are read as Arrow, without an object for each value.
+
+        Args:
+            dataset: A `datasets.Dataset`, which is read from any row on, or an IterableDataset,
+                whose own state a state then holds; epochs are said to it (`set_epoch`).
+            batch_size: None gives the rows one by one; a number gives batches of so many.
+
+        Raises:
+            ModuleNotFoundError: datasets is not installed.
+            SpecError: It is no such dataset. By iterating: a column has null, or what is neither
+                numbers, strings nor lists of them.
+        """
+        return cls.of(integration("huggingface").source_of(dataset, batch_size))
+
     @property
     def losses(self) -> Losses:
         """What the pass that began last has skipped so far, if `on_corrupt` is "skip".
@@ -131,7 +152,8 @@ class Dataset(Transforms, Exports):
             >>> list(ds), ds.losses.regions, ds.losses.nbytes
             ([b'a'], 0, 0)
         """
-        return sources_of(self._node)[0].losses
+        files = sources_of(self._node)
+        return files[0].losses if files else Losses()
 
     def set_epoch(self, epoch: int) -> None:
         """Say which epoch the next pass is: what shuffle() makes another order in each.

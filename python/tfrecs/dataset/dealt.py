@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -154,49 +155,144 @@ class DealtIterator(Iterator[Any]):
             StateError: It is none, or of another plan, other files, or another number of workers.
                 The iterator is where it was.
         """
-        saved = Saved(state).only(["base", "given", "ranks", "workers", "at"])
-        given = saved.integer("given")
-        theirs = self._part_of(saved)
-        try:
-            epoch = saved.child("at").integer("epoch")
-            like = DealtIterator(self._node, epoch, theirs, saved.integer("base"))
-        except OverflowError as error:
-            raise StateError(f"the state is not one of this dataset: {error}") from error
-        like._it.load_state_dict(state["at"])
-        if like._most is not None and given > like._most:
-            raise StateError(f"the state is behind element {given}, and there are {like._most}")
-        like._given = given
-        if (theirs.num_ranks, theirs.rank) == (self._part.num_ranks, self._part.rank):
+        like = _of_state(self._node, state, self._part)
+        if like.is_of_rank(self._part):
             self.close()
             self.__dict__.update(like.__dict__)
             return
         like.close()
         if self._part.num_workers > 1:
             raise StateError(
-                f"the state is one of rank {theirs.rank} of {theirs.num_ranks}, and here is rank "
-                f"{self._part.rank} of {self._part.num_ranks}: that goes without workers only"
+                f"the state is one of {like.rank}, and here is {self.rank}: that goes without "
+                "workers only, or by load_state_dict() of the dataset that they share"
             )
         self.close()
-        self._begin(epoch, like._base + given * theirs.num_ranks)
+        self._begin(like.epoch, like.given.further(like.count).elements)
 
-    def _part_of(self, saved: Saved) -> Part:
-        ranks = saved.integers("ranks", 2, MOST_RANKS)
-        workers = [self._part.num_workers, self._part.worker]
-        if not saved.is_same("workers", workers):
-            raise StateError(
-                "the state is of one of several workers, or this is one: the same number of "
-                "workers, and the same one, can go on from it"
-            )
-        num, rank = ranks if len(ranks) == 2 else (0, 0)  # noqa: PLR2004 - a pair
-        if rank >= num:
-            raise StateError(f"the state is not one of this dataset: there are no ranks {ranks}")
-        return replace(self._part, num_ranks=num, rank=rank)
+    def go_on(self, at: State, given: int) -> None:
+        """Go on where a state of the pass says, behind the first `given` elements.
+
+        Raises:
+            StateError: It is none, or there are not so many.
+        """
+        self._it.load_state_dict(at)
+        if self._most is not None and given > self._most:
+            raise StateError(f"the state is behind element {given}, and there are {self._most}")
+        self._given = given
+
+    def is_of_rank(self, part: Part) -> bool:
+        """Whether it gives elements of the same rank, of as many."""
+        return (self._part.num_ranks, self._part.rank) == (part.num_ranks, part.rank)
+
+    @property
+    def rank(self) -> str:
+        """Whose elements it gives, in words."""
+        return f"rank {self._part.rank} of {self._part.num_ranks}"
+
+    @property
+    def count(self) -> int:
+        """How many elements it has given."""
+        return self._given
+
+    @property
+    def given(self) -> Given:
+        """Where the pass was when it began."""
+        return Given(self.epoch, self._base, 0, self._part.num_ranks)
 
     def close(self) -> None:
         """Let go of threads and files. Nothing comes any more."""
         self._it.close()
         if self._last is not None:
             self._last.close()
+
+
+@dataclass(frozen=True)
+class Given:
+    """How far a pass has come, of which ranks have given equally many elements.
+
+    Attributes:
+        epoch: Which pass.
+        base: How many elements were given before these ranks began.
+        of_rank: How many each of them has given.
+        num_ranks: How many they are.
+    """
+
+    epoch: int
+    base: int
+    of_rank: int
+    num_ranks: int
+
+    @property
+    def elements(self) -> int:
+        """How many elements all of them have given."""
+        return self.base + self.of_rank * self.num_ranks
+
+    def further(self, count: int) -> Given:
+        """Return where the pass is when each rank has given `count` more."""
+        return replace(self, of_rank=self.of_rank + count)
+
+    def next_epoch(self) -> Given:
+        """Return the beginning of the pass behind this one."""
+        return Given(self.epoch + 1, 0, 0, 1)
+
+
+def given_by(node: Node, remainder: str, states: Sequence[Any]) -> Given:
+    """Return how far a pass has come, by the states of all workers of one rank, in order.
+
+    Raises:
+        StateError: One is none, or of another plan or other files; they are not of one pass, or not
+            of all its workers; or what these have given is not the beginning of the pass, so that
+            no others can go on.
+    """
+    passes, counts = set(), []
+    for worker, state in enumerate(states):
+        part = Part(remainder=remainder, worker=worker, num_workers=len(states))
+        with contextlib.closing(_of_state(node, state, part)) as it:
+            passes.add(it.given)
+            counts.append(it.count)
+    if len(passes) != 1:
+        raise StateError("the states of these workers are not of one pass")
+    total, num = sum(counts), len(counts)
+    if counts != [-(-(total - worker) // num) for worker in range(num)]:
+        raise StateError(
+            f"{num} workers have given {counts} elements, which is not the beginning of the pass: "
+            "the same number of workers can go on from it, if the loader makes batches of elements"
+        )
+    return passes.pop().further(total)
+
+
+def _of_state(node: Node, state: Any, part: Part) -> DealtIterator:
+    """Return the iterator that a state is one of, of its own rank and of this worker.
+
+    Raises:
+        StateError: It is none, or of another plan, other files, or another worker.
+    """
+    saved = Saved(state).only(["base", "given", "ranks", "workers", "at"])
+    given, theirs = saved.integer("given"), _part_of(saved, part)
+    try:
+        epoch = saved.child("at").integer("epoch")
+        made = DealtIterator(node, epoch, theirs, saved.integer("base"))
+    except OverflowError as error:
+        raise StateError(f"the state is not one of this dataset: {error}") from error
+    try:
+        made.go_on(saved.child("at").value, given)
+    except StateError:
+        made.close()
+        raise
+    return made
+
+
+def _part_of(saved: Saved, part: Part) -> Part:
+    ranks = saved.integers("ranks", 2, MOST_RANKS)
+    if not saved.is_same("workers", [part.num_workers, part.worker]):
+        raise StateError(
+            "the state is of one of several workers, or this is one: the same number of "
+            "workers, and the same one, can go on from it"
+        )
+    num, rank = ranks if len(ranks) == 2 else (0, 0)  # noqa: PLR2004 - a pair
+    if rank >= num:
+        raise StateError(f"the state is not one of this dataset: there are no ranks {ranks}")
+    return replace(part, num_ranks=num, rank=rank)
 
 
 def _behind(node: Node, count: int) -> Node:

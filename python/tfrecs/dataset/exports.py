@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tfrecs.dataset.node import Node
@@ -188,3 +188,60 @@ class Exports(ABC):
         """
         ranks, keys = (rank, num_ranks, remainder), (label_key, feature_key, weight_key)
         return integration("keras").dataset_of(self.node, self.epoch, ranks, keys, strings)
+
+    def to_tf(
+        self,
+        output_signature: Any = None,
+        *,
+        state: Mapping[str, Any] | str | bytes | None = None,
+        with_states: bool = False,
+    ) -> Any:
+        """Return a `tf.data.Dataset` of the elements; needs TensorFlow.
+
+        What is parsed becomes what `tf.io.parse_example` gives: tensors, strings among them,
+        `tf.SparseTensor` and `tf.RaggedTensor`. Each iteration is the next epoch. What is wrong
+        with a file is a `tf.errors.OpError` there, whose text has the error and its place.
+
+        Args:
+            output_signature: What the elements are, as for `tf.data.Dataset.from_generator`. None
+                is what TensorFlow's parsers make of the features; where Python functions make the
+                elements, it is what the first one is, which is made for that (behind batch() with
+                any number of rows, behind padded_batch() and bucket_by_length() of any lengths).
+            state: Where the first iteration goes on, as a dict or as JSON.
+            with_states: Whether each element comes in a pair with the state behind it, a scalar of
+                JSON. So it stays beside its element, however far ahead tf.data works; tf.data's own
+                checkpoints know nothing of a dataset that comes of Python.
+
+        Raises:
+            SpecError: The elements are made by Python functions, and there is none.
+            StateError: It is no state of this plan and these files.
+        """
+        return integration("tensorflow").dataset_of(
+            self.node, self.epoch, output_signature, state, with_states
+        )
+
+    def to_hf(
+        self, features: Mapping[str, Any] | None = None, num_shards: int | None = None
+    ) -> Any:
+        """Return a `datasets.IterableDataset` whose examples are the records; needs datasets.
+
+        Its rows are the rows of batches, or what the plan makes one by one, and reach it as Arrow
+        tables over the same memory. Lists are as long as in the records, without padding; of a
+        VarLenFeature they are its values, a SparseFeature is a struct of `indices` and `values`.
+        Records that are not parsed are a column `record`, keys (with_keys()) a column `__key__`.
+
+        Its order is the plan's, of the epoch that was said last by `set_epoch`. `state_dict()` and
+        `load_state_dict()` of the IterableDataset go on exactly. Workers of a DataLoader, and
+        `split_dataset_by_node`, take the batches in turn.
+
+        Args:
+            features: What columns are in place of what their types say, for example
+                `datasets.Image()` or `datasets.ClassLabel(10)`. If Python functions make the
+                elements, nothing is known of them: it is all columns, or None.
+            num_shards: Into how many parts workers and nodes may divide it; None is 48.
+
+        Raises:
+            SpecError: There is no such column. By iterating: elements are no dicts, or Arrow does
+                not have what is in them.
+        """
+        return integration("huggingface").dataset_of(self.node, self.epoch, features, num_shards)

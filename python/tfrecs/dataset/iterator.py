@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import traceback
 from collections.abc import Iterator, Mapping
 from typing import Any, Self
 
@@ -55,8 +56,16 @@ class DatasetIterator(Iterator[Any]):
 
     def _begun(self) -> Stage:
         if self._stage is None:
-            self._stage = self._node.start(self._run, None)
+            self._stage = self._started(self._run, None)
         return self._stage
+
+    def _started(self, run: Run, saved: Saved | None) -> Stage:
+        try:
+            return self._node.start(run, saved)
+        except Exception as error:
+            # Some steps may have begun before this one failed: whoever keeps the error keeps none.
+            traceback.clear_frames(error.__traceback__)
+            raise
 
     @property
     def epoch(self) -> int:
@@ -85,6 +94,21 @@ class DatasetIterator(Iterator[Any]):
             StateError: It is none, or of another plan, or of other files; the text says what
                 differs. The iterator is where it was.
         """
+        saved = self.checked(state)
+        run = Run(saved.integer("epoch"), self._run.stripe)
+        try:
+            stage = self._started(run, saved.child("at"))
+        except OverflowError as error:
+            raise StateError(f"the state is not one of this dataset: {error}") from error
+        self.close()
+        self._is_closed, self._stage, self._run = False, stage, run
+
+    def checked(self, state: Mapping[str, Any]) -> Saved:
+        """Return a state that is one of this plan and these files, wherever it is in them.
+
+        Raises:
+            StateError: It is none; the text says what differs.
+        """
         saved = Saved(state)
         version = saved.integer("tfrecs")
         if version != VERSION:
@@ -95,13 +119,7 @@ class DatasetIterator(Iterator[Any]):
         files = sources_of(self._node)
         for one, theirs in zip(files, saved.children("files", len(files), len(files)), strict=True):
             one.check(theirs)
-        run = Run(saved.integer("epoch"), self._run.stripe)
-        try:
-            stage = self._node.start(run, saved.child("at"))
-        except OverflowError as error:
-            raise StateError(f"the state is not one of this dataset: {error}") from error
-        self.close()
-        self._is_closed, self._stage, self._run = False, stage, run
+        return saved
 
     def _check_stripe(self, saved: Saved) -> None:
         stripe = self._run.stripe

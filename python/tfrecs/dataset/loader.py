@@ -76,8 +76,8 @@ class Loader:
         self._count.next += 1
         return self._iterator(self._count.next - 1)
 
-    def _iterator(self, epoch: int) -> LoaderIterator:
-        dealt = DealtIterator(self._node, epoch, self._ranks.part())
+    def _iterator(self, epoch: int, base: int = 0) -> LoaderIterator:
+        dealt = DealtIterator(self._node, epoch, self._ranks.part(), base)
         return LoaderIterator(self._count, dealt, self._convert, self._road, self._ahead)
 
     def __len__(self) -> int:

@@ -24,6 +24,11 @@ class Saved:
         self._value = value
         self._where = where
 
+    @property
+    def value(self) -> State:
+        """The state itself."""
+        return self._value
+
     def integer(self, name: str, least: int = 0, most: int = MOST) -> int:
         """Return the integer `name`, which lies between `least` and `most`."""
         return self._checked(self._get(name), name, least, most)

@@ -16,6 +16,7 @@ from tfrecs.errors import Error
 from tfrecs.integrations.torch.elements import Elements
 from tfrecs.integrations.torch.epochs import Epochs, Pass, cohort_of
 from tfrecs.integrations.torch.placed import with_place
+from tfrecs.integrations.torch.states import position
 
 
 class TorchDataset(IterableDataset):  # type: ignore[misc, unused-ignore]
@@ -54,7 +55,8 @@ class TorchDataset(IterableDataset):  # type: ignore[misc, unused-ignore]
             this = Pass(info.seed - info.id, self._passes, info.num_workers, info.id, cohort)
             part = replace(part, num_workers=info.num_workers, worker=info.id)
         self._passes += 1
-        return TorchIterator(self, DealtIterator(self._node, self._epochs.next(this), part))
+        begin = self._epochs.next(this)
+        return TorchIterator(self, DealtIterator(self._node, begin.epoch, part, begin.base))
 
     def __len__(self) -> int:
         """Return how many elements this rank has: files are counted for that, by an index.
@@ -67,6 +69,36 @@ class TorchDataset(IterableDataset):  # type: ignore[misc, unused-ignore]
     def set_epoch(self, epoch: int) -> None:
         """Say which epoch the next pass is, for all workers; passes count on by themselves."""
         self._epochs.go_on(epoch, in_worker=get_worker_info())
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Let the pass that begins next be what is left of the one that `state` was taken in.
+
+        Any loader over this dataset then goes on there, with any number of workers, and any number
+        of ranks if each of them loads a state of one. (torchdata's StatefulDataLoader by itself
+        loads only what was saved with as many workers as it has.)
+
+        Args:
+            state: The state of a StatefulDataLoader with any number of workers, or of the loader
+                that to_torch_loader() returns.
+
+        Raises:
+            StateError: It is none, or of another plan, or of other files; or the loader made the
+                batches itself, so that what its workers have given is not the beginning of a pass.
+
+        Example:
+            >>> import tfrecs
+            >>> with tfrecs.RecordWriter("ages.tfrecord") as out:
+            ...     out.write_batch([tfrecs.encode_example({"age": n}) for n in range(5)])
+            >>> ds = tfrecs.Dataset("ages.tfrecord", {"age": tfrecs.FixedLenFeature([], "int64")})
+            >>> loader = ds.batch(2).to_torch_loader()
+            >>> first, state = next(iter(loader)), loader.state_dict()
+            >>> dataset = ds.batch(2).to_torch()
+            >>> dataset.load_state_dict(state)
+            >>> [batch["age"].tolist() for batch in dataset]
+            [[2, 3], [4]]
+        """
+        given = position(self._node, self._ranks.part().remainder, state)
+        self._epochs.go_on(given.epoch, given.elements, in_worker=get_worker_info())
 
     def resumed(self, epoch: int) -> None:
         """Note that a pass goes on in `epoch`, so that the one behind it is the next."""

@@ -9,7 +9,6 @@ notes it there, and the others find it.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import multiprocessing
 import os
@@ -19,10 +18,19 @@ import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+from tfrecs.integrations.torch.locked import locked
 
 # How many passes and processes are remembered: more than anybody runs side by side.
 MOST = 64
+
+
+class Begin(NamedTuple):
+    """Where a pass begins: its epoch, and how many elements of that were given before."""
+
+    epoch: int
+    base: int = 0
 
 
 @dataclass(frozen=True)
@@ -76,50 +84,48 @@ class Epochs:
         """Count in the same file in another process; it is the first one's to remove."""
         return self.__dict__.copy()
 
-    def next(self, this: Pass | None) -> int:
-        """Return which epoch a pass is that begins, in a worker or without any."""
+    def next(self, this: Pass | None) -> Begin:
+        """Return where a pass begins, in a worker or without any."""
         with self._noted(this) as noted:
             if this is None:
                 return self._count(noted)
             for one in reversed(noted["passes"]):
                 if this.is_of(one):
                     one["workers"].append(this.worker)
-                    return int(one["epoch"])
+                    return Begin(*one["begin"])
+            begin = self._count(noted)
             key = [this.seed, this.number, this.num_workers]
-            one = {"pass": key, "cohort": this.cohort, "workers": [this.worker]}
-            one["epoch"] = self._count(noted)
+            one = {"pass": key, "cohort": this.cohort, "workers": [this.worker], "begin": begin}
             noted["passes"] = [*noted["passes"], one][-MOST:]
-            return int(one["epoch"])
+            return begin
 
-    def _count(self, noted: dict[str, Any]) -> int:
-        epoch = noted["next"]
-        noted["next"] = epoch + 1
-        return int(epoch)
+    def _count(self, noted: dict[str, Any]) -> Begin:
+        begin = Begin(*noted["next"])
+        noted["next"] = Begin(begin.epoch + 1)
+        return begin
 
-    def go_on(self, epoch: int, *, in_worker: bool) -> None:
-        """Let the pass that begins next be `epoch`."""
+    def go_on(self, epoch: int, base: int = 0, *, in_worker: bool) -> None:
+        """Let the pass that begins next be `epoch`, behind its first `base` elements."""
         with self._noted(in_worker) as noted:
-            noted["next"] = epoch
+            noted["next"] = Begin(epoch, base)
 
     @contextlib.contextmanager
     def _noted(self, in_worker: object) -> Iterator[dict[str, Any]]:
         """Give what is noted for this process, or for the parent of this worker, and keep it."""
         parent = multiprocessing.parent_process() if in_worker else None
         whose = str(os.getpid() if parent is None else parent.pid)
-        with self._path.open("a+") as file:
-            # Others wait; the lock ends with the file.
-            fcntl.flock(file, fcntl.LOCK_EX)
-            file.seek(0)
+        with locked(self._path) as file:
             everything = json.loads(file.read() or "{}")
-            noted = everything.pop(whose, None) or {"next": self._start, "passes": []}
+            noted = everything.pop(whose, None) or {"next": Begin(self._start), "passes": []}
             yield noted
             everything[whose] = noted
-            text = json.dumps(dict(list(everything.items())[-MOST:]))
             file.seek(0)
             file.truncate()
-            file.write(text)
+            file.write(json.dumps(dict(list(everything.items())[-MOST:])).encode())
 
 
 def _remove(path: Path, process: int) -> None:
     if os.getpid() == process:
-        path.unlink(missing_ok=True)
+        # Elsewhere a file that a worker has open just now cannot be removed.
+        with contextlib.suppress(OSError):
+            path.unlink()

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from tfrecs.dataset.loader import Here, Loader, Road
 from tfrecs.dataset.node import Node
 from tfrecs.dataset.ranks import Ranks
 from tfrecs.integrations.torch.elements import Elements
+from tfrecs.integrations.torch.states import position
 
 
 class TorchLoader(Loader):
@@ -38,3 +42,20 @@ class TorchLoader(Loader):
         # Without a device the native side's own batches are all there is to make ahead.
         ahead = 0 if isinstance(road, Here) else prefetch
         super().__init__(node, epoch, ranks, elements, road, ahead)
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Let the next pass be what is left of the one that `state` was taken in.
+
+        Args:
+            state: One of such a loader, or of torchdata's StatefulDataLoader over the same plan,
+                with any number of workers.
+
+        Raises:
+            StateError: It is none, or of another plan, or of other files.
+        """
+        if not isinstance(state, dict) or "at" in state:
+            super().load_state_dict(state)
+            return
+        given = position(self._node, self._ranks.part().remainder, state)
+        self._resumed = self._iterator(given.epoch, given.elements)
+        self._count.next = given.epoch + 1

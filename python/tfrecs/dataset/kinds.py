@@ -1,0 +1,70 @@
+"""What the elements of a plan are, as far as the plan alone tells: for the libraries they go to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tfrecs.dataset.batch import Batch
+from tfrecs.dataset.bucket import Bucket
+from tfrecs.dataset.cache import Cache
+from tfrecs.dataset.files import Files
+from tfrecs.dataset.node import Node
+from tfrecs.dataset.order import RecordOrder
+from tfrecs.dataset.padded_batch import PaddedBatch
+from tfrecs.dataset.prefetch import Prefetch
+from tfrecs.dataset.repeat import Repeat
+from tfrecs.dataset.shard import Shard
+from tfrecs.dataset.spec import Spec
+from tfrecs.dataset.take import Skip, Take
+from tfrecs.dataset.unbatch import Unbatch
+
+# Steps whose elements are of the same kind as their source's.
+_ALIKE = (Cache, Prefetch, Repeat, Shard, Skip, Take)
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """Elements that are parsed of records, and nothing else.
+
+    Attributes:
+        spec: What is parsed.
+        keyed: Whether each comes with its key.
+        in_batches: Whether they are batches.
+        rows: How many records each of these is made of, if that is known.
+    """
+
+    spec: Spec
+    keyed: bool
+    in_batches: bool
+    rows: int | None = None
+
+
+def parsed_of(node: Node) -> Parsed | None:
+    """Return what is parsed of records, if the elements are no more than that."""
+    while isinstance(node, _ALIKE) and node.order() is None:
+        node = node.source
+    if not isinstance(node, Batch):
+        return _single(node)
+    one = _single(node.source)
+    if one is None:
+        return None
+    return Parsed(one.spec, one.keyed, True, node.size if node.drop_remainder else None)
+
+
+def _single(node: Node) -> Parsed | None:
+    order = node.order()
+    if isinstance(order, RecordOrder):
+        return Parsed(order.files.spec, order.keyed, False)
+    return Parsed(node.spec, False, False) if isinstance(node, Files) else None
+
+
+def in_batches(node: Node) -> bool:
+    """Whether the elements are batches, or made of batches."""
+    if isinstance(node, Batch | PaddedBatch | Bucket):
+        return True
+    return not isinstance(node, Unbatch) and any(map(in_batches, node.sources))
+
+
+def pads(node: Node) -> bool:
+    """Whether elements are made as long as others that are beside them by chance."""
+    return isinstance(node, PaddedBatch | Bucket) or any(map(pads, node.sources))
