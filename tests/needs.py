@@ -31,6 +31,7 @@ OPTIONAL = [
     "simplejpeg",
     "sklearn",
     "soundfile",
+    "tqdm",
     "typer",
 ]
 

@@ -9,7 +9,7 @@
 
 use std::collections::VecDeque;
 use std::num::NonZero;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -92,6 +92,10 @@ struct Shared<T> {
     /// There is room for another result, or nobody wants any more.
     room: Condvar,
     stop: Arc<AtomicBool>,
+    /// Whoever waits for a result is to give up.
+    closing: Arc<AtomicBool>,
+    /// How many nanoseconds the threads have worked since somebody asked.
+    worked: AtomicU64,
 }
 
 struct State<T> {
@@ -133,6 +137,8 @@ impl<T: Send + 'static> Ordered<T> {
             came: Condvar::new(),
             room: Condvar::new(),
             stop: Arc::new(AtomicBool::new(false)),
+            closing: Arc::new(AtomicBool::new(false)),
+            worked: AtomicU64::new(0),
         });
         let ordered = Self {
             shared: Arc::clone(&shared),
@@ -182,6 +188,9 @@ impl<T: Send + 'static> Ordered<T> {
             state = woken;
             if timeout.timed_out() {
                 drop(state);
+                if self.shared.closing.load(Ordering::Relaxed) {
+                    return Err(Error::state("another thread has closed this meanwhile"));
+                }
                 if let Err(signal) = interrupt::check() {
                     self.farewell = PULSE;
                     return Err(signal.into());
@@ -202,6 +211,18 @@ impl<T: Send + 'static> Ordered<T> {
             self.shared.room.notify_all();
         }
         Ok(result)
+    }
+
+    /// What ends the waiting of another thread for a result, once it is true.
+    #[must_use]
+    pub fn closing(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.shared.closing)
+    }
+
+    /// How long the threads have worked, all together, since this was asked last; not what they work at still.
+    #[must_use]
+    pub fn worked(&self) -> Duration {
+        Duration::from_nanos(self.shared.worked.swap(0, Ordering::Relaxed))
     }
 
     fn check_process(&self) -> Result<()> {
@@ -251,6 +272,11 @@ impl<T> Shared<T> {
                 .unwrap_or_else(PoisonError::into_inner);
         }
         !self.stopped()
+    }
+
+    fn has_worked(&self, begun: Instant) {
+        let time = u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        self.worked.fetch_add(time, Ordering::Relaxed);
     }
 
     fn stopped(&self) -> bool {
@@ -303,7 +329,9 @@ impl<T> AtWork<T> {
     ) {
         interrupt::stop_by(&self.0.stop);
         while let Some((number, job)) = self.job(source) {
+            let begun = Instant::now();
             let result = work(job);
+            self.0.has_worked(begun);
             self.0.put(number, result);
         }
     }
@@ -318,7 +346,10 @@ impl<T> AtWork<T> {
         if self.0.lock().end.is_some() {
             return None;
         }
-        if let Some(job) = (source.next)() {
+        let begun = Instant::now();
+        let next = (source.next)();
+        self.0.has_worked(begun);
+        if let Some(job) = next {
             source.count += 1;
             return Some((number, job));
         }
@@ -403,6 +434,34 @@ mod tests {
             drop(all);
             assert_eq!(shared.lock().workers, 0);
         }
+    }
+
+    #[test]
+    fn who_waits_is_told_when_it_is_closed() {
+        let (never, wanted) = std::sync::mpsc::channel::<()>();
+        let wanted = Arc::new(Mutex::new(wanted));
+        let stuck = || {
+            let wanted = Arc::clone(&wanted);
+            move |()| {
+                let _ = wanted.lock().unwrap().recv();
+            }
+        };
+        let mut all = Ordered::start(1, 1, || Some(()), stuck).unwrap();
+        let closing = all.closing();
+        let waiting = thread::spawn(move || all.next_result().unwrap_err().to_string());
+        closing.store(true, Ordering::Relaxed);
+        assert!(waiting.join().unwrap().contains("closed"));
+        drop(never);
+    }
+
+    #[test]
+    fn how_long_was_worked_is_told_once() {
+        let slow = || |()| thread::sleep(Duration::from_millis(5));
+        let mut jobs = 0..3;
+        let mut all = Ordered::start(2, 4, move || jobs.next().map(drop), slow).unwrap();
+        while all.next_result().unwrap().is_some() {}
+        assert!(all.worked() >= Duration::from_millis(15));
+        assert_eq!(all.worked(), Duration::ZERO);
     }
 
     #[test]

@@ -9,6 +9,7 @@ use tfrecs_core::order::{Order, Policy, Shard, Step};
 
 use crate::batches::{Batches, Kind, Wanted};
 use crate::error::{Raise, wrong_type};
+use crate::meter::PyMeter;
 use crate::sequence::PySequence;
 
 /// A step of an order, as Python hands it in: its name, and what it takes.
@@ -132,6 +133,11 @@ impl PyGather {
 
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         self.0.next(py)
+    }
+
+    /// Counts what comes from now on in `meter`.
+    fn count_in(&self, meter: Py<PyMeter>) {
+        self.0.count_in(meter);
     }
 
     /// Stops the threads.

@@ -14,6 +14,7 @@ use tfrecs_core::scan::{Request, Skipped, scan_columns, scan_records};
 
 use crate::batches::{Batches, Kind, Wanted};
 use crate::error::Raise;
+use crate::meter::PyMeter;
 use crate::reader::{GivenLimits, compression_of, limits_of};
 use crate::salvage::region_of;
 
@@ -71,6 +72,11 @@ impl PyScan {
 
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         self.batches.next(py)
+    }
+
+    /// Counts what comes from now on in `meter`.
+    fn count_in(&self, meter: Py<PyMeter>) {
+        self.batches.count_in(meter);
     }
 
     /// Stops the threads.

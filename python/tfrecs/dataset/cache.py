@@ -27,11 +27,11 @@ class Cache(Step):
 
     def begin(self, run: Run, saved: Saved | None) -> Stage:
         """Begin with what is kept, if it is."""
-        del run  # whatever the pass, the elements are the same ones
         at = 0 if saved is None else saved.only(["at"]).integer("at")
         if self.kept:
             return _Kept(self.kept[0], at)
-        filling = _Filling(self, self.source.start(Run(), None))
+        # Whatever the pass, the elements are the same ones.
+        filling = _Filling(self, self.source.start(Run(meters=run.meters), None))
         filling.skip(at)
         return filling
 

@@ -15,6 +15,7 @@ from tfrecs.dataset.prefetch import Prefetch
 from tfrecs.dataset.saved import Saved, State
 from tfrecs.dataset.shard import Shard
 from tfrecs.dataset.stage import Run
+from tfrecs.dataset.stats import DatasetStats
 from tfrecs.dataset.take import Skip
 from tfrecs.errors import StateError
 
@@ -183,6 +184,10 @@ class DealtIterator(Iterator[Any]):
         if rank >= num:
             raise StateError(f"the state is not one of this dataset: there are no ranks {ranks}")
         return replace(self._part, num_ranks=num, rank=rank)
+
+    def stats(self) -> DatasetStats:
+        """Return what it has given so far, and where the time went."""
+        return self._it.stats()
 
     def close(self) -> None:
         """Let go of threads and files. Nothing comes any more."""

@@ -217,16 +217,24 @@ class Transforms(ABC):
         padding = Padding(padded_shapes, padding_values)
         return self._with(Bucket(self.node, length_of, edges, sizes, padding, bool(drop_remainder)))
 
-    def map(self, function: Callable[[Any], Any], num_threads: int = 0) -> Self:
+    def map(
+        self, function: Callable[[Any], Any], num_threads: int = 0, ordered: bool = True
+    ) -> Self:
         """Return a dataset of what `function` makes of each element: of batches, behind batch().
 
         Args:
             function: It is called with one element. To resume exactly, it must give the same for
                 the same element.
-            num_threads: How many threads call it; 0 calls it when an element is asked for. Results
-                come in order.
+            num_threads: How many threads call it; 0 calls it when an element is asked for.
+            ordered: Whether results come in the order of the elements. False gives what is ready,
+                so that one that takes long holds up none of the others (at most 16 for each thread
+                go before it). Each comes once, across a resume too, but in another order each time:
+                no two runs are the same any more.
         """
-        return self._with(Map(self.node, _callable(function), _natural("num_threads", num_threads)))
+        threads = _natural("num_threads", num_threads)
+        return self._with(
+            Map(self.node, _callable(function), threads, bool(ordered or not threads))
+        )
 
     def filter(self, predicate: Callable[[Any], Any]) -> Self:
         """Return a dataset of the elements for which `predicate` is true."""
@@ -315,13 +323,19 @@ class Transforms(ABC):
         """Return a dataset of the rows of batches, one by one."""
         return self._with(Unbatch(self.node))
 
-    def prefetch(self, n: int = 2) -> Self:
+    def prefetch(self, n: int = 2, max_bytes: int | None = None) -> Self:
         """Return the same dataset, up to `n` elements of which are made ahead, on a thread.
 
         What is read and parsed natively is made ahead anyway; this is for what Python functions
         make.
+
+        Args:
+            n: How many elements may be ready, or in the making.
+            max_bytes: How many bytes their values may take together; one element may be ahead,
+                whatever it takes. None: any number.
         """
-        return self._with(Prefetch(self.node, checked_limit("n", n)))
+        most = None if max_bytes is None else checked_limit("max_bytes", max_bytes)
+        return self._with(Prefetch(self.node, checked_limit("n", n), most))
 
     def cache(self) -> Self:
         """Return the same dataset, whose first whole pass keeps all elements in memory."""

@@ -9,6 +9,7 @@ from typing import Any, Self
 
 from tfrecs.dataset.dealt import DealtIterator
 from tfrecs.dataset.node import Node
+from tfrecs.dataset.stats import DatasetStats
 from tfrecs.integrations.torch.dataset import Ranks, known_length
 from tfrecs.integrations.torch.device import Nowhere, Road
 from tfrecs.integrations.torch.elements import Elements
@@ -91,6 +92,10 @@ class TorchLoader:
         with self._iterator(self._count.next) as upcoming:
             return upcoming.state_dict()
 
+    def stats(self) -> DatasetStats:
+        """Return what the pass that began last has given so far; see `Dataset.stats`."""
+        return (self._current or self._iterator(self._count.next)).stats()
+
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Let the next pass be what is left of the one that `state` was taken in.
 
@@ -170,6 +175,10 @@ class TorchLoaderIterator(Iterator[Any]):
         self._place = self._failed = None
         self.is_over = False
         self._count.next = self._dealt.epoch + 1
+
+    def stats(self) -> DatasetStats:
+        """Return what the pass has given so far, and where the time went."""
+        return self._dealt.stats()
 
     def close(self) -> None:
         """Let go of threads and files. Nothing comes any more."""
