@@ -83,7 +83,7 @@ class _Interleave(Stage):
         """Open a dataset of the source's next element."""
         before = source.state()
         for element in source:
-            node = called(self._node.make, element, self._node.describe())
+            node = called(self._node.make, element, self._node)
             return _Open(node.start(self._inside, saved), before)
         return None
 

@@ -46,7 +46,7 @@ class Map(OneByOne):
 
     def make(self, element: Any) -> Any:
         """Call the function."""
-        return called(self.function, element, self.describe())
+        return called(self.function, element, self)
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +75,6 @@ class _Filter(Behind):
 
     def __next__(self) -> Any:
         for element in self._source:
-            if called(self._node.predicate, element, self._node.describe()):
+            if called(self._node.predicate, element, self._node):
                 return element
         raise StopIteration

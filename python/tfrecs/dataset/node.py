@@ -112,15 +112,16 @@ class Striped(Stage):
         self._stage.close()
 
 
-def called(function: Callable[..., Any], element: Any, where: str) -> Any:
-    """Call a user's function; what it raises says where in the plan that was."""
+def called(function: Callable[..., Any], element: Any, step: Node) -> Any:
+    """Call a user's function; what it raises says in which step of the plan that was."""
     try:
         return function(element)
     except StopIteration as error:
         # It would end the iteration, as if there were no more elements.
-        raise RuntimeError(f"a function has raised StopIteration, in {where.strip()}") from error
+        where = step.describe().strip()
+        raise RuntimeError(f"a function has raised StopIteration, in {where}") from error
     except Exception as error:
-        error.add_note(f"in {where.strip()} of a Dataset")
+        error.add_note(f"in {step.describe().strip()} of a Dataset")
         raise
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self
@@ -11,6 +12,7 @@ import numpy as np
 from tfrecs.dataset.batch import Batch
 from tfrecs.dataset.bucket import Bucket
 from tfrecs.dataset.cache import Cache
+from tfrecs.dataset.cache_file import CacheFile
 from tfrecs.dataset.concatenate import Concatenate
 from tfrecs.dataset.decode_images import DecodeImages
 from tfrecs.dataset.enumerated import Enumerate
@@ -29,6 +31,7 @@ from tfrecs.dataset.unbatch import Unbatch
 from tfrecs.dataset.zipped import Zip
 from tfrecs.errors import SpecError
 from tfrecs.limits import checked_limit
+from tfrecs.paths import Path
 
 
 class Transforms(ABC):
@@ -337,9 +340,32 @@ class Transforms(ABC):
         most = None if max_bytes is None else checked_limit("max_bytes", max_bytes)
         return self._with(Prefetch(self.node, checked_limit("n", n), most))
 
-    def cache(self) -> Self:
-        """Return the same dataset, whose first whole pass keeps all elements in memory."""
-        return self._with(Cache(self.node))
+    def cache(self, path: Path | None = None) -> Self:
+        """Return the same dataset, whose first whole pass keeps all elements.
+
+        Args:
+            path: A file to keep them in, for other processes and runs too. It appears when the
+                first pass has come to its end, whole or not at all; several may try at the same
+                time. Arrays, byte strings, numbers and text are kept, in tuples, lists and
+                dicts; a Batch comes back as a dict. None keeps the elements in memory, as they are.
+
+        Raises:
+            StateError: By iterating: the file is of another plan, or of other files; the text says
+                what differs. Functions are known by their names and their own code, not by what
+                they call.
+            SpecError: By iterating: there is something in an element that no file can keep.
+
+        Example:
+            >>> import tfrecs
+            >>> with tfrecs.RecordWriter("three.tfrecord") as out:
+            ...     out.write_batch([b"1", b"2", b"3"])
+            >>> ds = tfrecs.Dataset("three.tfrecord").map(int).cache("three.cache")
+            >>> list(ds), list(ds)
+            ([1, 2, 3], [1, 2, 3])
+        """
+        if path is None:
+            return self._with(Cache(self.node))
+        return self._with(CacheFile(self.node, os.fsdecode(path)))
 
     def zip(self, *others: Transforms) -> Self:
         """Return a dataset of tuples of an element of each, until the first of them ends."""
