@@ -235,12 +235,16 @@ class Ahead(Stage):
         ahead = self._jobs + len(self._ready)
         # Elements that went before others count too, until all before them have been given.
         spread = ahead + len(self._behind) + len(self._line.given)
-        for _ in range(min(self._plan.ahead - ahead, self._plan.window - spread)):
+        more = min(self._plan.ahead - ahead, self._plan.window - spread)
+        for _ in range(more if ahead else max(more, 1)):
+            self._submit()
+
+    def _submit(self) -> None:
+        try:
             self._executor.submit(self._line.work)
-            self._jobs += 1
-        if not self._jobs and not self._ready:
-            self._executor.submit(self._line.work)
-            self._jobs += 1
+        except RuntimeError as error:  # it was closed just now
+            raise StateError("another thread has closed this meanwhile") from error
+        self._jobs += 1
 
     def _note(self, made: _Made) -> None:
         """Note that an element has been given."""
