@@ -266,6 +266,7 @@ class Scan(_Batches):
         features: tuple[_Feature, ...] | None = None,
         lists: tuple[_Feature, ...] | None = None,
         skip_corrupt: bool = False,
+        most_ahead: int | None = None,
     ) -> Self: ...
     def take_skipped(self) -> list[tuple[str, int, int, Error]]:
         """What has been skipped since the last call: path, begin, end and reason of each region."""
@@ -291,6 +292,7 @@ class Gather(_Batches):
         num_threads: int,
         features: tuple[_Feature, ...] | None = None,
         lists: tuple[_Feature, ...] | None = None,
+        most_ahead: int | None = None,
     ) -> Self: ...
 
 @final

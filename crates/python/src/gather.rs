@@ -100,7 +100,7 @@ pub struct PyGather(Batches);
 impl PyGather {
     /// Begins to read.
     #[new]
-    #[pyo3(signature = (sequence, steps, epoch, batch, drop_remainder, first_batch, num_threads, features=None, lists=None))]
+    #[pyo3(signature = (sequence, steps, epoch, batch, drop_remainder, first_batch, num_threads, features=None, lists=None, most_ahead=None))]
     #[allow(clippy::too_many_arguments, reason = "nobody but Dataset calls it")]
     fn new(
         py: Python<'_>,
@@ -113,6 +113,7 @@ impl PyGather {
         num_threads: usize,
         features: Option<Bound<'_, PyTuple>>,
         lists: Option<Bound<'_, PyTuple>>,
+        most_ahead: Option<usize>,
     ) -> PyResult<Self> {
         let pick = Pick {
             sequence: sequence.get().sequence(py)?,
@@ -122,6 +123,7 @@ impl PyGather {
             drop_remainder,
             first_batch,
             threads: num_threads,
+            most_ahead: most_ahead.unwrap_or(usize::MAX),
         };
         let started = start(&pick, &Wanted::of(features, lists)?);
         Ok(Self(Batches::new(started.or_raise(py)?)))

@@ -29,7 +29,7 @@ pub struct PyScan {
 impl PyScan {
     /// Begins to read.
     #[new]
-    #[pyo3(signature = (paths, batch, drop_remainder, threads, compression_type, verify, limits, most_bytes=None, features=None, lists=None, skip_corrupt=false))]
+    #[pyo3(signature = (paths, batch, drop_remainder, threads, compression_type, verify, limits, most_bytes=None, features=None, lists=None, skip_corrupt=false, most_ahead=None))]
     #[allow(clippy::too_many_arguments, reason = "nobody but Dataset calls it")]
     fn new(
         py: Python<'_>,
@@ -44,6 +44,7 @@ impl PyScan {
         features: Option<Bound<'_, PyTuple>>,
         lists: Option<Bound<'_, PyTuple>>,
         skip_corrupt: bool,
+        most_ahead: Option<usize>,
     ) -> PyResult<Self> {
         let skipped = skip_corrupt.then(Skipped::default);
         let request = Request {
@@ -57,6 +58,7 @@ impl PyScan {
             most_bytes: most_bytes.unwrap_or(usize::MAX),
             drop_remainder,
             threads,
+            most_ahead: most_ahead.unwrap_or(usize::MAX),
             skipped: skipped.clone(),
         };
         let started = start(&request, &Wanted::of(features, lists)?);

@@ -16,7 +16,7 @@ from tfrecs.dataset.stats import DatasetStats
 from tfrecs.dataset.trace import Trace
 from tfrecs.dataset.transforms import Transforms
 from tfrecs.features import Features
-from tfrecs.limits import checked_limits, checked_threads
+from tfrecs.limits import checked_limit, checked_limits, checked_threads
 from tfrecs.paths import Paths, expand_paths
 from tfrecs.salvage import SkippedRegion
 
@@ -46,6 +46,10 @@ class Dataset(Transforms, Exports):
             memory, as for open(): faster, and not for files that others may cut.
         on_corrupt: What to do about damage: "raise", or "skip" what it touched and go on, as
             salvage() does (which always checks the data). Files must then be regular ones.
+        max_buffer_bytes: How many bytes of records may be read ahead, in whole batches; the next
+            batch always is, whatever it has. None: up to twice as many batches as threads. A
+            buffered shuffle() of files that are not compressed keeps no window of more bytes
+            either (None: 1 GiB), and reads its records one by one then; the order stays the same.
         progress: Whether each pass shows on the standard error stream how far it is: with a bar of
             tqdm's, if it is installed (extra `progress`), else with a line of text on a terminal.
             How many elements there are is only said where that is known already (the files have
@@ -92,6 +96,7 @@ class Dataset(Transforms, Exports):
         on_corrupt: str = "raise",
         on_skip: Callable[[str, SkippedRegion], object] | None = None,
         progress: bool = False,
+        max_buffer_bytes: int | None = None,
         max_record_bytes: int | None = None,
         max_decompressed_bytes: int | None = None,
     ) -> None:
@@ -104,6 +109,9 @@ class Dataset(Transforms, Exports):
             bool(memory_map),
             checked_choice(on_corrupt, on_skip) == "skip",
             on_skip,
+            None
+            if max_buffer_bytes is None
+            else checked_limit("max_buffer_bytes", max_buffer_bytes),
         )
         spec = Spec(features, context_features, sequence_features)
         files = tuple(expand_paths(paths))

@@ -45,6 +45,7 @@ class Reading:
         memory_map: Whether records at random places are copied out of mapped memory.
         on_skip: Who is told about damage that is skipped.
         skips: Whether it is.
+        most_ahead: How many bytes of records may be read before they are asked for.
     """
 
     compression_type: str
@@ -54,6 +55,7 @@ class Reading:
     memory_map: bool
     skips: bool
     on_skip: Callable[[str, SkippedRegion], object] | None
+    most_ahead: int | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,6 +152,7 @@ class Files(Node):
             features,
             lists,
             how.skips,
+            how.most_ahead,
         )
         if not how.skips:
             return scan
@@ -167,7 +170,7 @@ class Files(Node):
     ) -> _core.Gather:
         """Begin to read batches of records in the order that `steps` say."""
         features, lists = (None, None) if raw else self.spec.columns()
-        threads = self.reading.threads
+        how = self.reading
         return _core.Gather(
             self.records,
             steps,
@@ -175,9 +178,10 @@ class Files(Node):
             size,
             drop_remainder,
             first_batch,
-            threads,
+            how.threads,
             features,
             lists,
+            how.most_ahead,
         )
 
     def about(self, nbytes: int, most: int) -> int:
