@@ -113,6 +113,10 @@ def test_it_can_be_asked_at_any_time(path: Path) -> None:
     assert (ds.stats().elements, ds.stats().epoch) == (4, 0)
     list(ds)
     assert (ds.stats().elements, ds.stats().epoch) == (6, 2)
+    forgotten = iter(ds)
+    next(forgotten)
+    del forgotten
+    assert ds.stats() == ds.stats(), "the clock of what nobody holds stands still"
     assert pickle.loads(pickle.dumps(ds)).stats().elements == 0
 
 

@@ -54,7 +54,7 @@ class Plan:
         return self.ahead if self.ordered else max(self.ahead, SPREAD * self.num_threads)
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class _Made:
     """What came of a job: an element, or an error in its place.
 
@@ -144,14 +144,13 @@ class _Line:
             return self._finished(pulled)
         # An error is kept nowhere that its own traceback leads to.
         try:
-            element, nbytes = self._element(pulled.element)
+            if self.plan.make is not None:
+                pulled.element = self.plan.make(pulled.element)
+            if self.plan.max_bytes is not None:
+                pulled.nbytes = nbytes_of(pulled.element)
         except BaseException as error:  # noqa: BLE001 - it is raised where its element would come
             return self._finished(_Made(pulled.number, pulled.behind, error=error))
-        return self._finished(_Made(pulled.number, pulled.behind, element, None, nbytes))
-
-    def _element(self, element: Any) -> tuple[Any, int]:
-        made = element if self.plan.make is None else self.plan.make(element)
-        return made, 0 if self.plan.max_bytes is None else nbytes_of(made)
+        return self._finished(pulled)
 
     def _finished(self, made: _Made) -> _Made:
         with self.lock:

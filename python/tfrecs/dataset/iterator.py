@@ -156,6 +156,11 @@ class DatasetIterator(Iterator[Any]):
             self._bar.close()
         self.trace.end()
 
+    def __del__(self) -> None:
+        """Stop the clock of a pass that is given up without a word."""
+        if hasattr(self, "trace"):
+            self.trace.end()
+
     def __enter__(self) -> Self:
         """Return self."""
         return self
