@@ -8,7 +8,7 @@ NATIVE   := python/tfrecs/_core.abi3.so
 PYTHON   ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 # Not the extra `all`: maturin does not see that it means this very package, and asks the registry for it.
-EXTRAS   := audio,bfloat16,cli,images,protobuf,scipy
+EXTRAS   := audio,bfloat16,cli,images,progress,protobuf,scipy
 CASES    ?= 100000
 JOBS     ?= 1
 # Each takes an environment of its own; tensorflow 1.3 GB, dali 1.1 GB, torch 0.7 GB or, where its build for CUDA

@@ -34,6 +34,7 @@ OPTIONAL = [
     "simplejpeg",
     "sklearn",
     "soundfile",
+    "tqdm",
     "typer",
 ]
 

@@ -71,6 +71,7 @@ STEPS: dict[str, Make] = {
     "map on threads": lambda ds: ds.batch(3).map(total, num_threads=3),
     "filter": lambda ds: ds.filter(is_odd).map(total).repeat(2).batch(3),
     "enumerate": lambda ds: ds.enumerate(5).map(lambda pair: (pair[0], total(pair[1]))),
+    "map in any order": lambda ds: ds.map(total, num_threads=1, ordered=False),
     "prefetch": lambda ds: ds.batch(3).map(total).prefetch(3),
     "unbatch": lambda ds: ds.map(total).batch(4).unbatch(),
     "padded batch": lambda ds: ds.padded_batch(3, padding_values=-1),

@@ -18,7 +18,12 @@ from typing import TYPE_CHECKING, Any
 from tfrecs.access import IndexedRecords, open  # noqa: A004 - as gzip.open
 from tfrecs.arrays import BytesArray, RaggedTensor, SparseTensor
 from tfrecs.batch import Batch
-from tfrecs.dataset import Dataset, DatasetIterator, make_batched_features_dataset
+from tfrecs.dataset import (
+    Dataset,
+    DatasetIterator,
+    DatasetStats,
+    make_batched_features_dataset,
+)
 from tfrecs.errors import (
     CorruptRecordError,
     Error,
@@ -93,6 +98,7 @@ __all__ = [
     "CorruptRecordError",
     "Dataset",
     "DatasetIterator",
+    "DatasetStats",
     "DecodedBatch",
     "Error",
     "Example",

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any, Self, TypeAlias, final, overload
+from typing import Any, Final, Self, TypeAlias, final, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -13,26 +13,13 @@ from typing_extensions import disjoint_base
 from tfrecs.errors import Error, ParseError
 
 __all__ = ["Buffer", "Columns", "EventDecoder", "Gather", "IndexedFile", "Indexing", "Iteration"]
-__all__ += ["Reader", "RecordSequence", "Records", "Salvage", "Scan", "Writer", "coordinates"]
-__all__ += ["count_records", "decode_batch", "decode_example", "decode_png", "decode_raw"]
-__all__ += ["decode_sequence_batch", "decode_sequence_example", "digest_file", "encode_batch"]
-__all__ += ["encode_example", "encode_sequence_batch", "encode_sequence_example"]
-__all__ += [
-    "find_temporaries",
-    "first_outside",
-    "keep_open",
-    "order_at",
-    "order_length",
-    "parse_tensors",
-]
-__all__ += [
-    "resize_image",
-    "serialize_strings",
-    "side_by_side",
-    "sparse_indices",
-    "split_lists",
-    "tensor_header",
-]
+__all__ += ["Meter", "Reader", "RecordSequence", "Records", "Salvage", "Scan", "Watch", "Writer"]
+__all__ += ["coordinates", "count_records", "decode_batch", "decode_example", "decode_png"]
+__all__ += ["decode_raw", "decode_sequence_batch", "decode_sequence_example", "digest_file"]
+__all__ += ["encode_batch", "encode_example", "encode_sequence_batch", "encode_sequence_example"]
+__all__ += ["find_temporaries", "first_outside", "keep_open", "order_at", "order_length"]
+__all__ += ["parse_tensors", "resize_image", "serialize_strings", "side_by_side", "sparse_column"]
+__all__ += ["sparse_indices", "split_lists", "tensor_header"]
 
 _Memory: TypeAlias = bytes | bytearray | memoryview | npt.NDArray[np.generic]
 """A contiguous buffer."""
@@ -239,8 +226,29 @@ class _Batches(Iterator[Any]):
     """Iterates over batches; none behind the last, or behind an error."""
 
     def __next__(self) -> Any: ...
+    def count_in(self, meter: Meter) -> None:
+        """Counts what comes from now on in `meter`."""
     def close(self) -> None:
-        """Stops the threads."""
+        """Stops the threads; another thread that waits for a batch gets a StateError."""
+
+@final
+class Meter:
+    """What a step of a pass has given, and how long that took (meters.py); added in nanoseconds."""
+
+    def read(self) -> tuple[int, float, float, float, float, int, int]: ...
+    def add_work(self, waited: int, worked: int) -> None: ...
+    @staticmethod
+    def add_idle(idle: int) -> None: ...
+    def add_skipped(self, taken: int) -> None: ...
+
+@disjoint_base
+class Watch(Iterator[Any]):
+    """An iterator over what another gives, which counts."""
+
+    def __new__(cls, watched: Iterator[Any], meter: Meter) -> Self: ...
+    watched: Final[Any]
+    meter: Final[Meter]
+    def __next__(self) -> Any: ...
 
 @final
 class Scan(_Batches):
@@ -259,6 +267,7 @@ class Scan(_Batches):
         features: tuple[_Feature, ...] | None = None,
         lists: tuple[_Feature, ...] | None = None,
         skip_corrupt: bool = False,
+        most_ahead: int | None = None,
     ) -> Self: ...
     def take_skipped(self) -> list[tuple[str, int, int, Error]]:
         """What has been skipped since the last call: path, begin, end and reason of each region."""
@@ -284,6 +293,7 @@ class Gather(_Batches):
         num_threads: int,
         features: tuple[_Feature, ...] | None = None,
         lists: tuple[_Feature, ...] | None = None,
+        most_ahead: int | None = None,
     ) -> Self: ...
 
 @final

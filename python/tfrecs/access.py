@@ -14,6 +14,7 @@ from tfrecs import _core
 from tfrecs.errors import Error, SpecError, StateError
 from tfrecs.indices import Indexed, indexed_files
 from tfrecs.limits import NO_LIMITS, Limits, checked_limits, checked_threads
+from tfrecs.logs import logger
 from tfrecs.paths import Paths
 
 Records: TypeAlias = _core.Records
@@ -332,5 +333,7 @@ def open(  # noqa: A001 - as gzip.open
         keep=kept,
         limits=limits,
     )
+    for one in files:
+        logger.debug("opened %s: %d records, index: %s", one.file.path, len(one.file), one.place)
     threads = checked_threads(num_threads)
     return IndexedRecords(files, bool(verify), threads, limits, bool(memory_map))

@@ -8,11 +8,13 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from time import perf_counter
 from typing import Self
 
 from tfrecs import _core
 from tfrecs.errors import Error, FileError, MissingFileError, SpecError
 from tfrecs.limits import NO_LIMITS, Limits, checked_threads
+from tfrecs.logs import logger
 from tfrecs.paths import Paths, expand_paths
 
 # The index of a smaller file is made as fast as it is read.
@@ -154,7 +156,21 @@ def indexed_files(
         found, keep = _given(files, index_paths), False
     missing = [path for path, one in zip(files, found, strict=True) if one is None]
     built = _core.Indexing(missing, codec, checked_threads(num_threads), limits)
-    return [one or _keep(next(built), keep) for one in found]
+    return [one or _keep(_built(built, path), keep) for one, path in zip(found, files, strict=True)]
+
+
+def _built(built: _core.Indexing, path: str) -> _core.IndexedFile:
+    """Return the index of the next file, which takes a pass over it."""
+    begun = perf_counter()
+    file = next(built)
+    took = perf_counter() - begun
+    logger.info("made the index of %s: %d records, %.3f s", path, len(file), took)
+    return file
+
+
+def is_indexed(paths: Paths, compression_type: str | None) -> bool:
+    """Return whether an index of each file is kept, and fits."""
+    return all(_kept(path, compression_type or "") for path in expand_paths(paths))
 
 
 def _kept(path: str, codec: str) -> Indexed | None:
@@ -211,6 +227,7 @@ def _keep(file: _core.IndexedFile, wanted: bool) -> Indexed:
                 if getattr(error, "errno", None) == errno.EBUSY:
                     break  # another process is just writing it
             else:
+                logger.debug("keeps the index of %s in %s", file.path, place)
                 return Indexed.at(file, place)
     return Indexed(file)
 

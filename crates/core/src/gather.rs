@@ -12,7 +12,7 @@ use crate::example::Decode;
 use crate::order::Order;
 use crate::ordered::Ordered;
 use crate::record::{Lent, Records, Sequence};
-use crate::scan::{Part, Scan, Worker};
+use crate::scan::{Part, Scan, Weighed, Worker, room};
 use cells::Cells;
 
 mod cells;
@@ -34,6 +34,9 @@ pub struct Pick {
     pub first_batch: u64,
     /// How many threads work.
     pub threads: usize,
+    /// So many bytes of records may be ahead, in batches; the one that is wanted next always is. Windows of more
+    /// bytes are not held in memory where the records of one can be read one by one.
+    pub most_ahead: usize,
 }
 
 /// Reads batches of records.
@@ -68,7 +71,7 @@ where
 
 fn start<T, W>(pick: &Pick, mut make: impl FnMut(Reader) -> W) -> Result<Scan<T>>
 where
-    T: Send + 'static,
+    T: Weighed + Send + 'static,
     W: FnMut(Range<u64>) -> Result<T> + Send + 'static,
 {
     let (records, there) = (pick.order.records(), pick.sequence.len() as u64);
@@ -98,8 +101,12 @@ where
             result
         }
     };
-    // As many batches may wait as are in the making.
-    Ordered::start(pick.threads, 2 * pick.threads, next, make)
+    Ordered::within(
+        pick.threads,
+        room(pick.threads, pick.most_ahead),
+        next,
+        make,
+    )
 }
 
 /// The positions of batch after batch.

@@ -9,7 +9,7 @@
 
 use std::collections::VecDeque;
 use std::num::NonZero;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -77,6 +77,17 @@ pub fn in_parallel<J: Send>(
     failed.map_or(Ok(()), |(_, error)| Err(error))
 }
 
+/// How much may be waiting, or in the making.
+pub struct Room<T> {
+    /// So many results.
+    pub results: usize,
+    /// Results of so many bytes together, if they are as large as the largest so far. The one that is wanted next
+    /// may always be made.
+    pub bytes: usize,
+    /// How many bytes a result has.
+    pub weigh: fn(&T) -> usize,
+}
+
 /// Results of work on several threads, in order.
 pub struct Ordered<T> {
     shared: Arc<Shared<T>>,
@@ -92,15 +103,23 @@ struct Shared<T> {
     /// There is room for another result, or nobody wants any more.
     room: Condvar,
     stop: Arc<AtomicBool>,
+    /// Whoever waits for a result is to give up.
+    closing: Arc<AtomicBool>,
+    /// How many nanoseconds the threads have worked since somebody asked.
+    worked: AtomicU64,
 }
 
 struct State<T> {
     /// The results from number `first` on, those in the making included.
-    results: VecDeque<Option<T>>,
+    results: VecDeque<Option<(T, usize)>>,
     /// The number of the result to hand out next.
     first: usize,
-    /// How many results may be waiting or in the making.
-    ahead: usize,
+    room: Room<T>,
+    /// How many bytes the results have that wait, and the largest so far.
+    waiting: usize,
+    largest: usize,
+    /// How many are in the making.
+    making: usize,
     /// How many jobs there are, once the source has said so.
     end: Option<usize>,
     /// How many threads are at work.
@@ -116,6 +135,28 @@ impl<T: Send + 'static> Ordered<T> {
         threads: usize,
         ahead: usize,
         source: impl FnMut() -> Option<J> + Send + 'static,
+        make_worker: impl FnMut() -> W,
+    ) -> Result<Self>
+    where
+        J: Send + 'static,
+        W: FnMut(J) -> T + Send + 'static,
+    {
+        let room = Room {
+            results: ahead,
+            bytes: usize::MAX,
+            weigh: |_| 0,
+        };
+        Self::within(threads, room, source, make_worker)
+    }
+
+    /// The same, with so much room for results.
+    ///
+    /// # Errors
+    /// As for [`start`](Self::start).
+    pub fn within<J, W>(
+        threads: usize,
+        room: Room<T>,
+        source: impl FnMut() -> Option<J> + Send + 'static,
         mut make_worker: impl FnMut() -> W,
     ) -> Result<Self>
     where
@@ -126,13 +167,18 @@ impl<T: Send + 'static> Ordered<T> {
             state: Mutex::new(State {
                 results: VecDeque::new(),
                 first: 0,
-                ahead: ahead.max(1),
+                room,
+                waiting: 0,
+                largest: 0,
+                making: 0,
                 end: None,
                 workers: 0,
             }),
             came: Condvar::new(),
             room: Condvar::new(),
             stop: Arc::new(AtomicBool::new(false)),
+            closing: Arc::new(AtomicBool::new(false)),
+            worked: AtomicU64::new(0),
         });
         let ordered = Self {
             shared: Arc::clone(&shared),
@@ -182,6 +228,9 @@ impl<T: Send + 'static> Ordered<T> {
             state = woken;
             if timeout.timed_out() {
                 drop(state);
+                if self.shared.closing.load(Ordering::Relaxed) {
+                    return Err(Error::state("another thread has closed this meanwhile"));
+                }
                 if let Err(signal) = interrupt::check() {
                     self.farewell = PULSE;
                     return Err(signal.into());
@@ -202,6 +251,18 @@ impl<T: Send + 'static> Ordered<T> {
             self.shared.room.notify_all();
         }
         Ok(result)
+    }
+
+    /// What ends the waiting of another thread for a result, once it is true.
+    #[must_use]
+    pub fn closing(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.shared.closing)
+    }
+
+    /// How long the threads have worked, all together, since this was asked last; not what they work at still.
+    #[must_use]
+    pub fn worked(&self) -> Duration {
+        Duration::from_nanos(self.shared.worked.swap(0, Ordering::Relaxed))
     }
 
     fn check_process(&self) -> Result<()> {
@@ -244,13 +305,18 @@ impl<T> Shared<T> {
     /// Waits until result `number` may be made; false if nobody wants it any more.
     fn wait_for_room(&self, number: usize) -> bool {
         let mut state = self.lock();
-        while number >= state.first.saturating_add(state.ahead) && !self.stopped() {
+        while !state.has_room(number) && !self.stopped() {
             state = self
                 .room
                 .wait(state)
                 .unwrap_or_else(PoisonError::into_inner);
         }
         !self.stopped()
+    }
+
+    fn has_worked(&self, begun: Instant) {
+        let time = u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        self.worked.fetch_add(time, Ordering::Relaxed);
     }
 
     fn stopped(&self) -> bool {
@@ -260,12 +326,20 @@ impl<T> Shared<T> {
     fn put(&self, number: usize, result: T) {
         let mut state = self.lock();
         let place = number - state.first;
+        let bytes = (state.room.weigh)(&result);
         while state.results.len() <= place {
             state.results.push_back(None);
         }
         if let Some(slot) = state.results.get_mut(place) {
-            *slot = Some(result);
+            *slot = Some((result, bytes));
         }
+        state.making -= 1;
+        state.waiting += bytes;
+        if bytes > 0 && state.largest == 0 {
+            // Now that one is known there may be room.
+            self.room.notify_all();
+        }
+        state.largest = state.largest.max(bytes);
         if place == 0 {
             self.came.notify_all();
         }
@@ -274,10 +348,22 @@ impl<T> Shared<T> {
 
 impl<T> State<T> {
     fn take_first(&mut self) -> Option<T> {
-        let result = self.results.front_mut()?.take()?;
+        let (result, bytes) = self.results.front_mut()?.take()?;
         self.results.pop_front();
         self.first += 1;
+        self.waiting -= bytes;
         Some(result)
+    }
+
+    /// Whether result `number` may be made.
+    fn has_room(&self, number: usize) -> bool {
+        if number <= self.first || self.room.bytes == usize::MAX {
+            return number < self.first.saturating_add(self.room.results.max(1));
+        }
+        let more = self.largest.saturating_mul(self.making + 1);
+        number < self.first.saturating_add(self.room.results)
+            && self.largest > 0
+            && self.waiting.saturating_add(more) <= self.room.bytes
     }
 }
 
@@ -303,7 +389,9 @@ impl<T> AtWork<T> {
     ) {
         interrupt::stop_by(&self.0.stop);
         while let Some((number, job)) = self.job(source) {
+            let begun = Instant::now();
             let result = work(job);
+            self.0.has_worked(begun);
             self.0.put(number, result);
         }
     }
@@ -318,8 +406,12 @@ impl<T> AtWork<T> {
         if self.0.lock().end.is_some() {
             return None;
         }
-        if let Some(job) = (source.next)() {
+        let begun = Instant::now();
+        let next = (source.next)();
+        self.0.has_worked(begun);
+        if let Some(job) = next {
             source.count += 1;
+            self.0.lock().making += 1;
             return Some((number, job));
         }
         self.0.lock().end = Some(number);
@@ -340,95 +432,4 @@ impl<T> Drop for AtWork<T> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn counting(end: usize) -> impl FnMut() -> Option<usize> + Send + 'static {
-        let mut jobs = 0..end;
-        move || jobs.next()
-    }
-
-    fn squares(threads: usize, ahead: usize, end: usize) -> Ordered<usize> {
-        let worker = || {
-            |job: usize| {
-                if job.is_multiple_of(7) {
-                    thread::yield_now();
-                }
-                job * job
-            }
-        };
-        Ordered::start(threads, ahead, counting(end), worker).unwrap()
-    }
-
-    #[test]
-    fn results_come_in_the_order_of_the_jobs() {
-        for threads in 1..=5 {
-            for ahead in [0, 1, 2, 9] {
-                for end in [0, 1, 2, 100] {
-                    let mut all = squares(threads, ahead, end);
-                    for job in 0..end {
-                        assert_eq!(all.next_result().unwrap(), Some(job * job));
-                    }
-                    assert_eq!(all.next_result().unwrap(), None);
-                    assert_eq!(all.next_result().unwrap(), None);
-                    assert_eq!(all.ready_result().unwrap(), None);
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn no_more_than_so_many_jobs_are_begun_ahead() {
-        let begun = Arc::new(Mutex::new(0));
-        let counted = Arc::clone(&begun);
-        let source = move || {
-            *counted.lock().unwrap() += 1;
-            Some(())
-        };
-        let mut all = Ordered::start(3, 4, source, || |()| ()).unwrap();
-        for taken in 0..50 {
-            assert!(*begun.lock().unwrap() <= taken + 4);
-            all.next_result().unwrap();
-        }
-    }
-
-    #[test]
-    fn dropped_early_it_leaves_no_thread_behind() {
-        for taken in [0, 1, 5] {
-            let mut all = squares(3, 2, usize::MAX);
-            for _ in 0..taken {
-                all.next_result().unwrap();
-            }
-            let shared = Arc::clone(&all.shared);
-            drop(all);
-            assert_eq!(shared.lock().workers, 0);
-        }
-    }
-
-    #[test]
-    fn work_that_asks_for_signals_hears_that_it_is_not_wanted_any_more() {
-        let endless = || |()| while interrupt::check().is_ok() {};
-        let all = Ordered::start(2, 2, || Some(()), endless).unwrap();
-        let shared = Arc::clone(&all.shared);
-        drop(all);
-        assert_eq!(shared.lock().workers, 0);
-    }
-
-    #[test]
-    fn a_worker_or_a_source_that_fails_ends_it_with_an_error() {
-        let mut all = Ordered::start(3, 4, counting(100), || {
-            |job: usize| assert!(job != 10, "on purpose")
-        })
-        .unwrap();
-        let outcome = loop {
-            match all.next_result() {
-                Ok(Some(())) => {}
-                other => break other,
-            }
-        };
-        assert!(outcome.unwrap_err().to_string().contains("has failed"));
-        let source = || -> Option<()> { panic!("on purpose") };
-        let mut all = Ordered::start(2, 4, source, || |()| ()).unwrap();
-        assert!(all.next_result().is_err());
-    }
-}
+mod tests;

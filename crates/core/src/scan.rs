@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::example::Decode;
 use crate::example::decode::{RecordError, for_each_group};
 use crate::example::values::Outlook;
-use crate::ordered::Ordered;
+use crate::ordered::{Ordered, Room};
 use crate::record::salvage::{Piece, Salvage, SalvageOptions, SkippedRegion};
 use crate::record::walk::LARGE;
 use crate::record::{Extent, Hops, Lent, Picked, ReadOptions, RecordReader, Records};
@@ -33,6 +33,8 @@ pub struct Request {
     pub drop_remainder: bool,
     /// How many threads work.
     pub threads: usize,
+    /// So many bytes of records may be ahead, in batches; the one that is wanted next always is.
+    pub most_ahead: usize,
     /// Where to put what is skipped of damaged files; if nowhere, damage is an error.
     pub skipped: Option<Skipped>,
 }
@@ -87,16 +89,41 @@ where
     })
 }
 
+/// Room for as many batches that wait as are in the making, and so many bytes.
+pub(crate) fn room<T: Weighed>(threads: usize, bytes: usize) -> Room<Result<T>> {
+    Room {
+        results: 2 * threads,
+        bytes,
+        weigh: |batch| batch.as_ref().map_or(0, Weighed::record_bytes),
+    }
+}
+
+/// A batch that knows of how many bytes of records it was made.
+pub(crate) trait Weighed {
+    fn record_bytes(&self) -> usize;
+}
+
+impl Weighed for Records {
+    fn record_bytes(&self) -> usize {
+        self.payload_bytes()
+    }
+}
+
+impl<B> Weighed for (B, Records) {
+    fn record_bytes(&self) -> usize {
+        self.1.payload_bytes()
+    }
+}
+
 fn start<T, W>(request: &Request, mut make: impl FnMut() -> W) -> Result<Scan<T>>
 where
-    T: Send + 'static,
+    T: Weighed + Send + 'static,
     W: FnMut(Vec<Part>) -> Result<T> + Send + 'static,
 {
     let mut feed = Feed::new(request);
-    // As many batches may wait as are in the making.
-    Ordered::start(
+    Ordered::within(
         request.threads,
-        2 * request.threads,
+        room(request.threads, request.most_ahead),
         move || feed.next_batch().transpose(),
         || {
             let mut work = make();

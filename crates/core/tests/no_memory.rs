@@ -128,6 +128,7 @@ fn by_scan(path: &Path) -> Outcome {
         most_bytes: usize::MAX,
         drop_remainder: false,
         threads: 1,
+        most_ahead: usize::MAX,
         skipped: None,
     };
     let (mut scan, mut found) = (scan_records(&request).unwrap(), Vec::new());

@@ -1,5 +1,9 @@
 //! Batches of records or of columns, as they come from several threads.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
 use arrow_array::RecordBatch;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -11,11 +15,18 @@ use tfrecs_core::scan::Scan;
 use crate::columns::PyColumns;
 use crate::decode::{SpecPieces, assemble};
 use crate::error::Raise;
+use crate::meter::PyMeter;
 use crate::records::PyRecords;
 use crate::shared::Shared;
 
 /// Batches; none behind the last, behind an error, or once they are closed.
-pub struct Batches(Shared<Option<Kind>>);
+pub struct Batches {
+    kind: Shared<Option<Kind>>,
+    /// Tells who waits for a batch that it will not come.
+    closing: Arc<AtomicBool>,
+    /// Where to count them.
+    meter: OnceLock<Py<PyMeter>>,
+}
 
 /// What a batch is.
 pub enum Kind {
@@ -52,7 +63,16 @@ impl Wanted {
 
 impl Batches {
     pub fn new(kind: Kind) -> Self {
-        Self(Shared::new(Some(kind)))
+        Self {
+            closing: kind.closing(),
+            kind: Shared::new(Some(kind)),
+            meter: OnceLock::new(),
+        }
+    }
+
+    /// Counts what comes from now on.
+    pub fn count_in(&self, meter: Py<PyMeter>) {
+        let _ = self.meter.set(meter);
     }
 
     /// The next one: Records if there is nothing to decode; else a tuple of Columns of the features (and, if
@@ -66,15 +86,20 @@ impl Batches {
         }
     }
 
-    /// Stops the threads.
+    /// Stops the threads; another thread that waits for a batch gets an error instead.
     pub fn close(&self, py: Python<'_>) -> PyResult<()> {
-        py.detach(|| self.0.enter().map(|mut kind| *kind = None))
+        self.closing.store(true, Ordering::Relaxed);
+        py.detach(|| self.kind.enter().map(|mut kind| *kind = None))
             .or_raise(py)
     }
 
     fn next_batch(&self) -> Result<Option<Batch>> {
-        let mut kind = self.0.enter()?;
-        let next = kind.as_mut().map_or(Ok(None), Kind::next_batch);
+        let mut kind = self.kind.enter()?;
+        let next = match (kind.as_mut(), self.meter.get()) {
+            (None, _) => Ok(None),
+            (Some(kind), None) => kind.next_batch(),
+            (Some(kind), Some(meter)) => kind.counted(meter.get()),
+        };
         let is_over = match &next {
             Ok(batch) => batch.is_none(),
             Err(error) => !error.is_interrupt(),
@@ -87,6 +112,34 @@ impl Batches {
 }
 
 impl Kind {
+    fn closing(&self) -> Arc<AtomicBool> {
+        match self {
+            Self::Records(scan) => scan.closing(),
+            Self::Examples(scan) => scan.closing(),
+            Self::Sequences(scan) => scan.closing(),
+        }
+    }
+
+    /// How long the threads have worked.
+    fn worked(&self) -> Duration {
+        match self {
+            Self::Records(scan) => scan.worked(),
+            Self::Examples(scan) => scan.worked(),
+            Self::Sequences(scan) => scan.worked(),
+        }
+    }
+
+    fn counted(&mut self, meter: &PyMeter) -> Result<Option<Batch>> {
+        let begun = Instant::now();
+        let next = self.next_batch();
+        let size = match &next {
+            Ok(Some(batch)) => batch.size(),
+            _ => (0, 0),
+        };
+        meter.add_batch(size, begun.elapsed(), self.worked());
+        next
+    }
+
     fn next_batch(&mut self) -> Result<Option<Batch>> {
         Ok(match self {
             Self::Records(scan) => scan.next_result()?.transpose()?.map(Batch::Records),
@@ -99,6 +152,15 @@ impl Kind {
 }
 
 impl Batch {
+    /// How many records it was made of, and how many bytes they have.
+    fn size(&self) -> (usize, usize) {
+        match self {
+            Self::Records(records)
+            | Self::Examples(_, records)
+            | Self::Sequences(_, _, records) => (records.len(), records.payload_bytes()),
+        }
+    }
+
     fn hand_out(self, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
         Ok(match self {
             Self::Records(records) => Bound::new(py, PyRecords(records))?.into_any(),

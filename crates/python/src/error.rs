@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::path::Path;
 
-use pyo3::exceptions::{PyIndexError, PyMemoryError, PyTypeError};
+use pyo3::exceptions::{PyIndexError, PyKeyboardInterrupt, PyMemoryError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyType};
 use tfrecs_core::interrupt::on_interrupt;
@@ -78,12 +78,18 @@ pub fn listen_to_signals() {
 }
 
 /// Lets a signal such as Ctrl-C become an exception.
+///
+/// Python hears signals on its main thread only. When that has ended, it waits for the others, which are told here:
+/// one that waits for what never comes would hold up the end of the process.
 pub fn check_signals() -> PyResult<()> {
-    #[allow(
-        clippy::redundant_closure_for_method_calls,
-        reason = "the method is not general enough"
-    )]
-    Python::attach(|py| py.check_signals())
+    Python::attach(|py| {
+        py.check_signals()?;
+        let ends = (py.import("threading")?).getattr_opt("_SHUTTING_DOWN")?;
+        if ends.map_or(Ok(false), |ends| ends.is_truthy())? {
+            return Err(PyKeyboardInterrupt::new_err("the process ends"));
+        }
+        Ok(())
+    })
 }
 
 /// The core's result as Python's.

@@ -9,6 +9,7 @@ use tfrecs_core::order::{Order, Policy, Shard, Step};
 
 use crate::batches::{Batches, Kind, Wanted};
 use crate::error::{Raise, wrong_type};
+use crate::meter::PyMeter;
 use crate::sequence::PySequence;
 
 /// A step of an order, as Python hands it in: its name, and what it takes.
@@ -99,7 +100,7 @@ pub struct PyGather(Batches);
 impl PyGather {
     /// Begins to read.
     #[new]
-    #[pyo3(signature = (sequence, steps, epoch, batch, drop_remainder, first_batch, num_threads, features=None, lists=None))]
+    #[pyo3(signature = (sequence, steps, epoch, batch, drop_remainder, first_batch, num_threads, features=None, lists=None, most_ahead=None))]
     #[allow(clippy::too_many_arguments, reason = "nobody but Dataset calls it")]
     fn new(
         py: Python<'_>,
@@ -112,6 +113,7 @@ impl PyGather {
         num_threads: usize,
         features: Option<Bound<'_, PyTuple>>,
         lists: Option<Bound<'_, PyTuple>>,
+        most_ahead: Option<usize>,
     ) -> PyResult<Self> {
         let pick = Pick {
             sequence: sequence.get().sequence(py)?,
@@ -121,6 +123,7 @@ impl PyGather {
             drop_remainder,
             first_batch,
             threads: num_threads,
+            most_ahead: most_ahead.unwrap_or(usize::MAX),
         };
         let wanted = Wanted::of(features, lists)?;
         let started = py.detach(|| start(&pick, &wanted));
@@ -133,6 +136,11 @@ impl PyGather {
 
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         self.0.next(py)
+    }
+
+    /// Counts what comes from now on in `meter`.
+    fn count_in(&self, meter: Py<PyMeter>) {
+        self.0.count_in(meter);
     }
 
     /// Stops the threads.

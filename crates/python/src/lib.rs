@@ -20,6 +20,7 @@ mod example;
 mod gather;
 mod indexed;
 mod lists;
+mod meter;
 mod order;
 mod pipe;
 mod places;
@@ -69,6 +70,8 @@ mod _core {
     use crate::indexed::{PyIndexedFile, PyIndexing, count_records, keep_open};
     #[pymodule_export]
     use crate::lists::split_lists;
+    #[pymodule_export]
+    use crate::meter::{PyMeter, PyWatch};
     #[pymodule_export]
     use crate::order::sparse_indices;
     #[pymodule_export]

@@ -14,6 +14,7 @@ use tfrecs_core::scan::{Request, Skipped, scan_columns, scan_records};
 
 use crate::batches::{Batches, Kind, Wanted};
 use crate::error::Raise;
+use crate::meter::PyMeter;
 use crate::reader::{GivenLimits, compression_of, limits_of};
 use crate::salvage::region_of;
 
@@ -28,7 +29,7 @@ pub struct PyScan {
 impl PyScan {
     /// Begins to read.
     #[new]
-    #[pyo3(signature = (paths, batch, drop_remainder, threads, compression_type, verify, limits, most_bytes=None, features=None, lists=None, skip_corrupt=false))]
+    #[pyo3(signature = (paths, batch, drop_remainder, threads, compression_type, verify, limits, most_bytes=None, features=None, lists=None, skip_corrupt=false, most_ahead=None))]
     #[allow(clippy::too_many_arguments, reason = "nobody but Dataset calls it")]
     fn new(
         py: Python<'_>,
@@ -43,6 +44,7 @@ impl PyScan {
         features: Option<Bound<'_, PyTuple>>,
         lists: Option<Bound<'_, PyTuple>>,
         skip_corrupt: bool,
+        most_ahead: Option<usize>,
     ) -> PyResult<Self> {
         let skipped = skip_corrupt.then(Skipped::default);
         let request = Request {
@@ -56,6 +58,7 @@ impl PyScan {
             most_bytes: most_bytes.unwrap_or(usize::MAX),
             drop_remainder,
             threads,
+            most_ahead: most_ahead.unwrap_or(usize::MAX),
             skipped: skipped.clone(),
         };
         let started = start(&request, &Wanted::of(features, lists)?);
@@ -71,6 +74,11 @@ impl PyScan {
 
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         self.batches.next(py)
+    }
+
+    /// Counts what comes from now on in `meter`.
+    fn count_in(&self, meter: Py<PyMeter>) {
+        self.batches.count_in(meter);
     }
 
     /// Stops the threads.

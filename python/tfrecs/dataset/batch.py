@@ -33,17 +33,18 @@ class Batch(Step):
         """Return how many batches there are."""
         return batches(self.source.length(), self.size, self.drop_remainder)
 
-    def start(self, run: Run, saved: Saved | None) -> Stage:
+    def native(self, run: Run, saved: Saved | None) -> Stage | None:
         """Begin; whoever wants some of the batches of records reads no others."""
         order = self.source.order()
         if order is None:
-            return super().start(run, saved)
+            return None
         return Batches(order, self.size, self.drop_remainder, run, saved)
 
     def begin(self, run: Run, saved: Saved | None) -> Stage:
         """Begin with elements that no native code makes batches of."""
         if isinstance(self.source, Files):
             scan = self.source.scan(self.size, self.drop_remainder)
+            scan.count_in(run.meters.reading(self.source))
             return Replayed(scan, self.source.spec.batch, saved, one_by_one=False)
         source = self.source.start(run, saved)
         return Groups(source, self.size, self.drop_remainder, collate)

@@ -95,7 +95,7 @@ class _Buckets(Behind):
         return None
 
     def _bucket_of(self, waiting: _Waiting) -> int:
-        length = called(self._node.length_of, waiting.element, self._node.describe())
+        length = called(self._node.length_of, waiting.element, self._node)
         return bisect_right(self._node.boundaries, length)
 
     def __next__(self) -> Any:

@@ -27,11 +27,11 @@ class Cache(Step):
 
     def begin(self, run: Run, saved: Saved | None) -> Stage:
         """Begin with what is kept, if it is."""
-        del run  # whatever the pass, the elements are the same ones
         at = 0 if saved is None else saved.only(["at"]).integer("at")
         if self.kept:
             return _Kept(self.kept[0], at)
-        filling = _Filling(self, self.source.start(Run(), None))
+        # Whatever the pass, the elements are the same ones.
+        filling = _Filling(self, self.source.start(Run(meters=run.meters), None))
         filling.skip(at)
         return filling
 
@@ -63,14 +63,20 @@ class _Filling(Behind):
         self._node = node
         super().__init__(source)
         self._elements: list[Any] = []
+        self._is_closed = False
 
     def __next__(self) -> Any:
         for element in self._source:
             self._elements.append(element)
             return element
-        if not self._node.kept:
+        if not self._node.kept and not self._is_closed:
             self._node.kept.append(self._elements)
         raise StopIteration
+
+    def close(self) -> None:
+        """Close the source, whose end is none then."""
+        self._is_closed = True
+        super().close()
 
     def state(self) -> State:
         """Return how many there were."""

@@ -16,6 +16,7 @@ from tfrecs.dataset.prefetch import Prefetch
 from tfrecs.dataset.saved import Saved, State
 from tfrecs.dataset.shard import Shard
 from tfrecs.dataset.stage import Run
+from tfrecs.dataset.stats import DatasetStats
 from tfrecs.dataset.take import Skip
 from tfrecs.errors import StateError
 
@@ -198,6 +199,10 @@ class DealtIterator(Iterator[Any]):
     def given(self) -> Given:
         """Where the pass was when it began."""
         return Given(self.epoch, self._base, 0, self._part.num_ranks)
+
+    def stats(self) -> DatasetStats:
+        """Return what it has given so far, and where the time went."""
+        return self._it.stats()
 
     def close(self) -> None:
         """Let go of threads and files. Nothing comes any more."""

@@ -19,13 +19,18 @@ from tfrecs.dataset.skipping import Losses, Replayed, Skipping
 from tfrecs.dataset.spec import Spec
 from tfrecs.dataset.stage import Run, Stage
 from tfrecs.errors import StateError
+from tfrecs.indices import is_indexed
 from tfrecs.lazily import lazily
 from tfrecs.limits import Limits
+from tfrecs.logs import logger
 from tfrecs.salvage import SkippedRegion
 
 # Of compressed files so much is read at once where they are shuffled. It can never change: orders
 # that people go on in hang on it.
 BLOCK_BYTES = 2 << 20
+
+# Records of files that have no more bytes together are counted faster than anybody notices.
+SMALL = 16 << 20
 
 
 @dataclass(frozen=True)
@@ -40,6 +45,7 @@ class Reading:
         memory_map: Whether records at random places are copied out of mapped memory.
         on_skip: Who is told about damage that is skipped.
         skips: Whether it is.
+        most_ahead: How many bytes of records may be read before they are asked for.
     """
 
     compression_type: str
@@ -49,6 +55,7 @@ class Reading:
     memory_map: bool
     skips: bool
     on_skip: Callable[[str, SkippedRegion], object] | None
+    most_ahead: int | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,8 +66,14 @@ class Files(Node):
     spec: Spec
     reading: Reading
     losses: Losses = field(default_factory=Losses)
+    progress: bool = False
 
     sources = ()
+
+    @property
+    def at_once(self) -> int:
+        """How many threads read and parse."""
+        return self.reading.threads
 
     @lazily
     def records(self) -> IndexedRecords:
@@ -76,6 +89,14 @@ class Files(Node):
             max_record_bytes=record,
             max_decompressed_bytes=decompressed,
         )
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether it is known how many records there are, or found out in no time."""
+        if "records" in self.__dict__:
+            return True
+        small = sum(os.stat(path).st_size for path in self.paths) <= SMALL  # noqa: PTH116 - paths are text
+        return small or is_indexed(self.paths, self.reading.compression_type)
 
     @lazily
     def block(self) -> int | None:
@@ -108,8 +129,8 @@ class Files(Node):
 
     def begin(self, run: Run, saved: Saved | None) -> Stage:
         """Read one by one, around the damage."""
-        del run
         scan = self.scan(AHEAD, False, most_bytes=AHEAD_BYTES, raw=True)
+        scan.count_in(run.meters.reading(self))
         return Replayed(scan, self.spec.one, saved, one_by_one=True)
 
     def scan(
@@ -117,6 +138,7 @@ class Files(Node):
     ) -> _core.Scan | Skipping:
         """Begin to read batches from the beginning, without an index."""
         how = self.reading
+        logger.debug("reads %d files, from the beginning of %s", len(self.paths), self.paths[0])
         features, lists = (None, None) if raw else self.spec.columns()
         scan = _core.Scan(
             self.paths,
@@ -130,6 +152,7 @@ class Files(Node):
             features,
             lists,
             how.skips,
+            how.most_ahead,
         )
         if not how.skips:
             return scan
@@ -147,7 +170,7 @@ class Files(Node):
     ) -> _core.Gather:
         """Begin to read batches of records in the order that `steps` say."""
         features, lists = (None, None) if raw else self.spec.columns()
-        threads = self.reading.threads
+        how = self.reading
         return _core.Gather(
             self.records,
             steps,
@@ -155,9 +178,10 @@ class Files(Node):
             size,
             drop_remainder,
             first_batch,
-            threads,
+            how.threads,
             features,
             lists,
+            how.most_ahead,
         )
 
     def about(self, nbytes: int, most: int) -> int:

@@ -29,14 +29,16 @@ class Batches(Stage):
         self._at = 0 if saved is None else saved.integer("at")
         self._size, self._epoch = size, run.epoch
         self._striped = self._order
-        self._native: Any
+        self._native = self._begin(run, drop_remainder)
+        self._native.count_in(run.meters.reading(self._files))
+
+    def _begin(self, run: Run, drop_remainder: bool) -> Any:
         if self._at == 0 and not self._order.steps and run.stripe is None:
-            self._native = self._files.scan(size, drop_remainder)
-            return
+            return self._files.scan(self._size, drop_remainder)
         if run.stripe is not None:
-            self._striped = self._order.then("stripe", size, *run.stripe)
-        self._native = self._files.gather(
-            self._striped.native, run.epoch, size, drop_remainder, self._at
+            self._striped = self._order.then("stripe", self._size, *run.stripe)
+        return self._files.gather(
+            self._striped.native, run.epoch, self._size, drop_remainder, self._at
         )
 
     def __next__(self) -> Any:
@@ -76,6 +78,7 @@ class Elements(Stage):
     def _begin(self, run: Run, at: int) -> None:
         self._run, self._at = run, at
         self._native = self._batches()
+        self._native.count_in(run.meters.reading(self._files))
         self._ready: Iterator[bytes] = iter(())
         self._keys: Iterator[bytes] = iter(())
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tfrecs.dataset.node import Node, Step, called, name_of
@@ -51,6 +51,7 @@ class _Interleave(Stage):
     def __init__(self, node: Interleave, run: Run, saved: Saved | None) -> None:
         self._node = node
         self._run = run.whole()
+        self._inside = replace(self._run, meters=run.meters.inside(node))
         self._open: list[_Open | None] = [None] * node.cycle
         self._place, self._given, self._is_over = 0, 0, False
         inner = None
@@ -82,8 +83,8 @@ class _Interleave(Stage):
         """Open a dataset of the source's next element."""
         before = source.state()
         for element in source:
-            node = called(self._node.make, element, self._node.describe())
-            return _Open(node.start(self._run, saved), before)
+            node = called(self._node.make, element, self._node)
+            return _Open(node.start(self._inside, saved), before)
         return None
 
     def __next__(self) -> Any:

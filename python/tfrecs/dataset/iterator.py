@@ -9,9 +9,12 @@ from typing import Any, Self
 
 from tfrecs.dataset.files import Files
 from tfrecs.dataset.node import Node
+from tfrecs.dataset.progress import Bar, bar_of
 from tfrecs.dataset.saved import Saved, State
 from tfrecs.dataset.shard import Shard
 from tfrecs.dataset.stage import Run, Stage
+from tfrecs.dataset.stats import DatasetStats
+from tfrecs.dataset.trace import Trace
 from tfrecs.errors import StateError
 
 # Raised when what states hold means something else.
@@ -42,21 +45,27 @@ class DatasetIterator(Iterator[Any]):
         self._run = run
         self._stage: Stage | None = None
         self._is_closed = False
+        self._bar: Bar | None = None
+        self.trace = Trace(node, run)
 
     def __next__(self) -> Any:
         """Return the next element. Behind the last one, and behind an error, nothing comes."""
         if self._is_closed:
             raise StopIteration
         try:
-            return next(self._begun())
+            element = next(self._begun() if self._stage is None else self._stage)
         except Exception:
             # Whoever keeps the error, with its traceback, keeps no threads; a signal ends nothing.
             self.close()
             raise
+        if self._bar is not None:
+            self._bar.step()
+        return element
 
     def _begun(self) -> Stage:
         if self._stage is None:
             self._stage = self._started(self._run, None)
+            self._show()
         return self._stage
 
     def _started(self, run: Run, saved: Saved | None) -> Stage:
@@ -66,6 +75,13 @@ class DatasetIterator(Iterator[Any]):
             # Some steps may have begun before this one failed: whoever keeps the error keeps none.
             traceback.clear_frames(error.__traceback__)
             raise
+
+    def _show(self) -> None:
+        """Let others see the pass that begins."""
+        self.trace.begin()
+        if self._bar is not None:
+            self._bar.close()
+        self._bar = bar_of(self._node, self._run, sources_of(self._node))
 
     @property
     def epoch(self) -> int:
@@ -102,6 +118,8 @@ class DatasetIterator(Iterator[Any]):
             raise StateError(f"the state is not one of this dataset: {error}") from error
         self.close()
         self._is_closed, self._stage, self._run = False, stage, run
+        self.trace.renew(run)
+        self._show()
 
     def checked(self, state: Mapping[str, Any]) -> Saved:
         """Return a state that is one of this plan and these files, wherever it is in them.
@@ -143,11 +161,23 @@ class DatasetIterator(Iterator[Any]):
                 f"the state is of another plan, of {len(theirs)} steps; this one has {len(lines)}"
             )
 
+    def stats(self) -> DatasetStats:
+        """Return what the pass has given so far, and where the time went; see `Dataset.stats`."""
+        return self.trace.stats()
+
     def close(self) -> None:
         """Let go of threads and files. Nothing comes any more."""
         self._is_closed = True
         if self._stage is not None:
             self._stage.close()
+        if self._bar is not None:
+            self._bar.close()
+        self.trace.end()
+
+    def __del__(self) -> None:
+        """Stop the clock of a pass that is given up without a word."""
+        if hasattr(self, "trace"):
+            self.trace.end()
 
     def __enter__(self) -> Self:
         """Return self."""

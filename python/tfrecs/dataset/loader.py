@@ -13,6 +13,7 @@ from typing import Any, Protocol, Self, TypeAlias
 from tfrecs.dataset.dealt import DealtIterator
 from tfrecs.dataset.node import Node
 from tfrecs.dataset.ranks import Ranks, known_length
+from tfrecs.dataset.stats import DatasetStats
 
 Convert: TypeAlias = Callable[[Any], Any]
 """What makes of an element what the library takes."""
@@ -91,6 +92,10 @@ class Loader:
     def set_epoch(self, epoch: int) -> None:
         """Say which epoch the next pass is; passes count on by themselves."""
         self._count.next = epoch
+
+    def stats(self) -> DatasetStats:
+        """Return what the pass that began last has given so far; see `Dataset.stats`."""
+        return (self._current or self._iterator(self._count.next)).stats()
 
     def state_dict(self) -> dict[str, Any]:
         """Return where the pass is that began last."""
@@ -179,6 +184,10 @@ class LoaderIterator(Iterator[Any]):
         self._place = self._failed = None
         self.is_over = False
         self._count.next = self._dealt.epoch + 1
+
+    def stats(self) -> DatasetStats:
+        """Return what the pass has given so far, and where the time went."""
+        return self._dealt.stats()
 
     def close(self) -> None:
         """Let go of threads and files. Nothing comes any more."""

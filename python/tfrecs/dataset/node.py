@@ -10,7 +10,7 @@ from typing import Any
 from tfrecs.dataset.gathered import Elements
 from tfrecs.dataset.order import Length, RecordOrder
 from tfrecs.dataset.saved import Saved, State
-from tfrecs.dataset.stage import Run, Stage
+from tfrecs.dataset.stage import Run, Stage, Watched
 
 
 class Node(ABC):
@@ -19,6 +19,11 @@ class Node(ABC):
     # Whether each element is made of just one of the source's, so that leaving out one of the
     # source's leaves out its own.
     one_to_one = False
+
+    @property
+    def at_once(self) -> int:
+        """How many threads of its own work on it at the same time; at least one may."""
+        return 1
 
     @property
     @abstractmethod
@@ -41,14 +46,18 @@ class Node(ABC):
         """Return which records of files its elements are, if they are no more than that."""
         return None
 
-    def start(self, run: Run, saved: Saved | None) -> Stage:
-        """Start the step for the elements that the run wants."""
+    def native(self, run: Run, saved: Saved | None) -> Stage | None:
+        """Start what the native side does by itself, for the elements that the run wants."""
         order = self.order()
-        if order is not None:
-            return Elements(order, run, saved)
-        if run.stripe is None or self.one_to_one:
-            return self.begin(run, saved)
-        return Striped(self, run, saved)
+        return None if order is None else Elements(order, run, saved)
+
+    def start(self, run: Run, saved: Saved | None) -> Stage:
+        """Start the step for the elements that the run wants, and count them."""
+        stage = self.native(run, saved)
+        if stage is None:
+            is_whole = run.stripe is None or self.one_to_one
+            stage = self.begin(run, saved) if is_whole else Striped(self, run, saved)
+        return Watched.of(stage, self, run)
 
     def lines(self) -> Iterator[str]:
         """Yield the plan, a step a line, from the files outwards."""
@@ -103,15 +112,16 @@ class Striped(Stage):
         self._stage.close()
 
 
-def called(function: Callable[..., Any], element: Any, where: str) -> Any:
-    """Call a user's function; what it raises says where in the plan that was."""
+def called(function: Callable[..., Any], element: Any, step: Node) -> Any:
+    """Call a user's function; what it raises says in which step of the plan that was."""
     try:
         return function(element)
     except StopIteration as error:
         # It would end the iteration, as if there were no more elements.
-        raise RuntimeError(f"a function has raised StopIteration, in {where.strip()}") from error
+        where = step.describe().strip()
+        raise RuntimeError(f"a function has raised StopIteration, in {where}") from error
     except Exception as error:
-        error.add_note(f"in {where.strip()} of a Dataset")
+        error.add_note(f"in {step.describe().strip()} of a Dataset")
         raise
 
 

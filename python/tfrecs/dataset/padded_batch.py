@@ -123,11 +123,11 @@ class PaddedBatch(Step):
         """Return how many batches there are."""
         return batches(self.source.length(), self.size, self.drop_remainder)
 
-    def start(self, run: Run, saved: Saved | None) -> Stage:
+    def native(self, run: Run, saved: Saved | None) -> Stage | None:
         """Begin; what is parsed of records is padded as whole columns."""
         order = self.source.order()
         if order is None or order.files.spec.features is None:
-            return super().start(run, saved)
+            return None
         columns = _Columns(self.padding, order.files.spec.features)
         return Made(columns, Batches(order, self.size, self.drop_remainder, run, saved))
 

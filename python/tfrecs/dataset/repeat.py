@@ -81,6 +81,7 @@ class _Repeat(Stage):
         }
 
     def close(self) -> None:
-        """Close the source."""
-        if self._source is not None:
-            self._source.close()
+        """Close the source, which another thread may just be reading to its end."""
+        source = self._source
+        if source is not None:
+            source.close()

@@ -9,6 +9,7 @@ from tfrecs import _core
 from tfrecs.dataset.saved import Saved, State
 from tfrecs.dataset.stage import Stage
 from tfrecs.errors import SpecError
+from tfrecs.logs import logger
 from tfrecs.salvage import SkippedRegion
 
 
@@ -64,8 +65,13 @@ class Skipping(Iterator[Any]):
             for path, begin, end, reason in self._scan.take_skipped():
                 region = SkippedRegion(begin, end, reason)
                 self._losses.add(os.fspath(path), region)
+                logger.warning("%s: skipped bytes %d to %d: %s", path, begin, end, reason)
                 if self._on_skip is not None:
                     self._on_skip(os.fspath(path), region)
+
+    def count_in(self, meter: _core.Meter) -> None:
+        """Count what comes from now on in `meter`."""
+        self._scan.count_in(meter)
 
     def close(self) -> None:
         """Stop the threads."""

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from time import perf_counter_ns
 from typing import Any
 
+from tfrecs import _core
+from tfrecs.dataset.meters import Meters
 from tfrecs.dataset.saved import State
 
 
@@ -18,10 +21,12 @@ class Run:
         epoch: Which pass it is: what shuffles makes another order in each.
         stripe: Every how manieth of the last step's elements are wanted, and from which one on;
             None if all are. It divides the work among processes that give their elements in turn.
+        meters: What counts the elements of each step.
     """
 
     epoch: int = 0
     stripe: tuple[int, int] | None = None
+    meters: Meters = field(default_factory=Meters, compare=False, repr=False)
 
     def whole(self) -> Run:
         """Return the same pass for all elements."""
@@ -61,3 +66,27 @@ class Behind(Stage):
     def close(self) -> None:
         """Close the source."""
         self._source.close()
+
+
+class Watched(_core.Watch, Stage):
+    """A stage whose elements and time are counted; natively, or it would cost too much."""
+
+    @classmethod
+    def of(cls, stage: Stage, step: object, run: Run) -> Stage:
+        """Return the stage of a step, watched."""
+        return cls(stage, run.meters.of(step))
+
+    def skip(self, n: int) -> None:
+        """Have the stage leave out elements."""
+        begun = perf_counter_ns()
+        self.watched.skip(n)
+        self.meter.add_skipped(perf_counter_ns() - begun)
+
+    def state(self) -> State:
+        """Return the stage's."""
+        state: State = self.watched.state()
+        return state
+
+    def close(self) -> None:
+        """Close the stage."""
+        self.watched.close()

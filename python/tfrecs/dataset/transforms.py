@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self
@@ -11,6 +12,7 @@ import numpy as np
 from tfrecs.dataset.batch import Batch
 from tfrecs.dataset.bucket import Bucket
 from tfrecs.dataset.cache import Cache
+from tfrecs.dataset.cache_file import CacheFile
 from tfrecs.dataset.concatenate import Concatenate
 from tfrecs.dataset.decode_images import DecodeImages
 from tfrecs.dataset.enumerated import Enumerate
@@ -29,6 +31,7 @@ from tfrecs.dataset.unbatch import Unbatch
 from tfrecs.dataset.zipped import Zip
 from tfrecs.errors import SpecError
 from tfrecs.limits import checked_limit
+from tfrecs.paths import Path
 
 
 class Transforms(ABC):
@@ -217,16 +220,24 @@ class Transforms(ABC):
         padding = Padding(padded_shapes, padding_values)
         return self._with(Bucket(self.node, length_of, edges, sizes, padding, bool(drop_remainder)))
 
-    def map(self, function: Callable[[Any], Any], num_threads: int = 0) -> Self:
+    def map(
+        self, function: Callable[[Any], Any], num_threads: int = 0, ordered: bool = True
+    ) -> Self:
         """Return a dataset of what `function` makes of each element: of batches, behind batch().
 
         Args:
             function: It is called with one element. To resume exactly, it must give the same for
                 the same element.
-            num_threads: How many threads call it; 0 calls it when an element is asked for. Results
-                come in order.
+            num_threads: How many threads call it; 0 calls it when an element is asked for.
+            ordered: Whether results come in the order of the elements. False gives what is ready,
+                so that one that takes long holds up none of the others (at most 16 for each thread
+                go before it). Each comes once, across a resume too, but in another order each time:
+                no two runs are the same any more.
         """
-        return self._with(Map(self.node, _callable(function), _natural("num_threads", num_threads)))
+        threads = _natural("num_threads", num_threads)
+        return self._with(
+            Map(self.node, _callable(function), threads, bool(ordered or not threads))
+        )
 
     def filter(self, predicate: Callable[[Any], Any]) -> Self:
         """Return a dataset of the elements for which `predicate` is true."""
@@ -315,17 +326,46 @@ class Transforms(ABC):
         """Return a dataset of the rows of batches, one by one."""
         return self._with(Unbatch(self.node))
 
-    def prefetch(self, n: int = 2) -> Self:
+    def prefetch(self, n: int = 2, max_bytes: int | None = None) -> Self:
         """Return the same dataset, up to `n` elements of which are made ahead, on a thread.
 
         What is read and parsed natively is made ahead anyway; this is for what Python functions
         make.
-        """
-        return self._with(Prefetch(self.node, checked_limit("n", n)))
 
-    def cache(self) -> Self:
-        """Return the same dataset, whose first whole pass keeps all elements in memory."""
-        return self._with(Cache(self.node))
+        Args:
+            n: How many elements may be ready, or in the making.
+            max_bytes: How many bytes their values may take together; one element may be ahead,
+                whatever it takes. None: any number.
+        """
+        most = None if max_bytes is None else checked_limit("max_bytes", max_bytes)
+        return self._with(Prefetch(self.node, checked_limit("n", n), most))
+
+    def cache(self, path: Path | None = None) -> Self:
+        """Return the same dataset, whose first whole pass keeps all elements.
+
+        Args:
+            path: A file to keep them in, for other processes and runs too. It appears when the
+                first pass has come to its end, whole or not at all; several may try at the same
+                time. Arrays, byte strings, numbers and text are kept, in tuples, lists and
+                dicts; a Batch comes back as a dict. None keeps the elements in memory, as they are.
+
+        Raises:
+            StateError: By iterating: the file is of another plan, or of other files; the text says
+                what differs. Functions are known by their names and their own code, not by what
+                they call.
+            SpecError: By iterating: there is something in an element that no file can keep.
+
+        Example:
+            >>> import tfrecs
+            >>> with tfrecs.RecordWriter("three.tfrecord") as out:
+            ...     out.write_batch([b"1", b"2", b"3"])
+            >>> ds = tfrecs.Dataset("three.tfrecord").map(int).cache("three.cache")
+            >>> list(ds), list(ds)
+            ([1, 2, 3], [1, 2, 3])
+        """
+        if path is None:
+            return self._with(Cache(self.node))
+        return self._with(CacheFile(self.node, os.fsdecode(path)))
 
     def zip(self, *others: Transforms) -> Self:
         """Return a dataset of tuples of an element of each, until the first of them ends."""

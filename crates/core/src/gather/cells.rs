@@ -252,7 +252,8 @@ impl Cells {
 /// Whether to read all that windows are made of is less work than to read what is wanted one by one.
 fn pays(pick: &Pick, halves: &Halves, each: u64) -> bool {
     let (share, window) = (halves.share(), halves.window());
-    let is_too_much = !pick.sequence.is_compressed() && window.saturating_mul(each) > MOST_HELD;
+    let most = MOST_HELD.min(pick.most_ahead as u64);
+    let is_too_much = !pick.sequence.is_compressed() && window.saturating_mul(each) > most;
     if share > MOST_SHARE || is_too_much {
         return false;
     }

@@ -1,0 +1,269 @@
+"""cache(path): elements are kept in a file when they are made, and not made again.
+
+The file is one of records: first what the elements were made by and of, as JSON, and then each of
+them (encoded.py). It appears whole, under its name, when a first pass has come to its end.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import json
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from itertools import zip_longest
+from types import CellType, CodeType
+from typing import Any
+
+from tfrecs.dataset.encoded import decode, encode
+from tfrecs.dataset.files import Files, Reading
+from tfrecs.dataset.gathered import Elements
+from tfrecs.dataset.iterator import sources_of
+from tfrecs.dataset.node import Node, Step, name_of
+from tfrecs.dataset.one_by_one import Made
+from tfrecs.dataset.order import Length, RecordOrder
+from tfrecs.dataset.saved import Saved, State
+from tfrecs.dataset.spec import Spec
+from tfrecs.dataset.stage import Behind, Run, Stage
+from tfrecs.errors import FileError, StateError
+from tfrecs.lazily import lazily
+from tfrecs.leftovers import leftovers
+from tfrecs.limits import checked_threads
+from tfrecs.logs import logger
+from tfrecs.records import RecordReader
+from tfrecs.writer import RecordWriter
+
+VERSION = 1
+
+
+@dataclass(frozen=True, eq=False)
+class CacheFile(Step):
+    """The elements of the source; the first whole pass keeps them in a file for all others."""
+
+    path: str
+
+    def describe(self) -> str:
+        """Return the call, without the path: it makes no difference to what comes."""
+        return "  .cache(path)"
+
+    @property
+    def is_there(self) -> bool:
+        """Whether the elements are kept."""
+        return os.path.exists(self.path)  # noqa: PTH110 - the path is text
+
+    def length(self) -> Length:
+        """Return how many there are."""
+        if not self.is_there:
+            return self.source.length()
+        self.check()
+        return len(self._files().records) - 1
+
+    def _files(self) -> Files:
+        return Files((self.path,), Spec(), reading())
+
+    def begin(self, run: Run, saved: Saved | None) -> Stage:
+        """Begin with what is kept, if it is."""
+        at = 0 if saved is None else saved.only(["at"]).integer("at")
+        if self.is_there:
+            return self._kept(run, at)
+        # Whatever the pass, the elements are the same ones.
+        source = self.source.start(Run(meters=run.meters), None)
+        filling = _Filling(self, source)
+        filling.skip(at)
+        return filling
+
+    def _kept(self, run: Run, at: int) -> Stage:
+        self.check()
+        order = RecordOrder(self._files()).then("skip", 1)
+        return Made(decode, Elements(order, Run(meters=run.meters), Saved({"at": at})))
+
+    @lazily
+    def origin(self) -> dict[str, Any]:
+        """What the elements are made by, and of."""
+        return {
+            "tfrecs cache": VERSION,
+            "files": [
+                {**files.fingerprint, "skips": files.reading.skips}
+                for files in sources_of(self.source)
+            ],
+            "plan": list(_lines(self.source)),
+            "python": list(sys.version_info[:2]),
+            "functions": list(_functions(self.source)),
+        }
+
+    def check(self) -> None:
+        """Refuse a file of other elements.
+
+        Raises:
+            StateError: It is one; the text says what differs.
+        """
+        theirs = self._read_origin()
+        ours = json.loads(json.dumps(self.origin))
+        if theirs["files"] != ours["files"]:
+            raise self._error(
+                "the files behind it were others: other names, sizes or another order"
+            )
+        for number, (here, there) in enumerate(zip_longest(ours["plan"], theirs["plan"]), 1):
+            if here != there:
+                raise self._error(f"step {number} was {_first(there)}, and here is {_first(here)}")
+        same = theirs["python"] == ours["python"]  # the code of functions depends on it
+        for here, there in zip(ours["functions"], theirs["functions"], strict=False):
+            if same and here != there:
+                raise self._error(f"the function {here[0]} has changed")
+
+    def _read_origin(self) -> dict[str, Any]:
+        with RecordReader(self.path) as reader:
+            first = next(iter(reader), b"")
+        try:
+            origin: dict[str, Any] = json.loads(first)
+            known = origin["tfrecs cache"] == VERSION
+            _ = [origin[name] for name in self.origin]
+        except (ValueError, TypeError, KeyError) as error:
+            raise self._error("it is no cache") from error
+        if not known:
+            raise self._error("another version of tfrecs made it")
+        return origin
+
+    def _error(self, what: str) -> StateError:
+        return StateError(
+            f"{self.path} is not a cache of this dataset: {what}. Remove it, or give another path",
+            path=self.path,
+        )
+
+
+def reading() -> Reading:
+    """Return how a cache is read: as other files are by default."""
+    return Reading("auto", True, (None, None), checked_threads(None), False, False, None)
+
+
+def _lines(node: Node) -> Iterator[str]:
+    """Yield the steps of a plan, as far as elements depend on them."""
+    for source in node.sources:
+        yield from _lines(source)
+    if isinstance(node, Files):
+        yield "\n".join(["Dataset", *node.spec.lines()])
+    else:
+        yield node.describe()
+
+
+def _first(line: str | None) -> str:
+    return "nothing" if line is None else repr(line.strip().splitlines()[0])
+
+
+def _functions(node: Node) -> Iterator[tuple[str, str]]:
+    """Yield the name of each function in a plan, and what tells it from what it was before."""
+    for source in node.sources:
+        yield from _functions(source)
+    for value in vars(node).values():
+        if callable(value) and not isinstance(value, Node):
+            yield name_of(value), hashlib.sha256(repr(_code(value)).encode()).hexdigest()[:16]
+
+
+def _code(function: Any) -> Any:
+    """Return what a function does, as far as its own code and plain values around it say it."""
+    if isinstance(function, partial):
+        return _code(function.func), _plain(function.args), _plain(function.keywords.values())
+    code = getattr(function, "__code__", None)
+    if code is None:
+        code = getattr(type(function).__call__, "__code__", None)
+    cells = getattr(function, "__closure__", None) or ()
+    return _instructions(code), _plain(_content(cell) for cell in cells)
+
+
+def _content(cell: CellType) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:  # it is not filled yet
+        return None
+
+
+def _instructions(code: CodeType | None) -> Any:
+    if code is None:
+        return None
+    consts = [
+        _instructions(one) if isinstance(one, CodeType) else _plain([one]) for one in code.co_consts
+    ]
+    return code.co_code, code.co_names, consts
+
+
+def _plain(values: Iterable[Any]) -> list[str]:
+    """Return values that mean the same in every process."""
+    return [
+        repr(sorted(map(repr, value)) if isinstance(value, frozenset) else value)
+        for value in values
+        if value is None or isinstance(value, bool | int | float | str | bytes | tuple | frozenset)
+    ]
+
+
+class _Filling(Behind):
+    """A pass that makes the elements; it begins at the beginning, since all are to be kept."""
+
+    def __init__(self, node: CacheFile, source: Stage) -> None:
+        super().__init__(source)
+        self._node = node
+        self._given = 0
+        self._out = _writer(node)
+
+    def __next__(self) -> Any:
+        for element in self._source:
+            self._keep(element)
+            self._given += 1
+            return element
+        out, self._out = self._out, None
+        if out is not None:
+            out.close()
+            logger.debug("keeps %d elements in %s", self._given, self._node.path)
+        raise StopIteration
+
+    def _keep(self, element: Any) -> None:
+        out = self._out
+        if out is None:
+            return
+        try:
+            out.write(encode(element))
+        except BaseException:
+            # Without this one the rest is worth nothing.
+            self._out = None
+            out.discard()
+            raise
+
+    def state(self) -> State:
+        """Return how many there were."""
+        return {"at": self._given}
+
+    def close(self) -> None:
+        """Give up what is not whole, before the source ends: that is not its end."""
+        out, self._out = self._out, None
+        super().close()
+        if out is not None:
+            out.discard()
+
+    def __del__(self) -> None:
+        """Give up what somebody has forgotten."""
+        if self._out is not None:
+            self._out.discard()
+
+
+def _writer(node: CacheFile) -> RecordWriter | None:
+    """Return what keeps the elements; None if another pass is just doing that."""
+    for old in leftovers(node.path):
+        # It can be made again, unlike what others write.
+        with contextlib.suppress(OSError):
+            old.remove()
+    try:
+        out = RecordWriter(node.path, sync=False)
+    except FileError as error:
+        if error.errno != errno.EBUSY:
+            raise
+        logger.debug("another pass is writing %s", node.path)
+        return None
+    try:
+        out.write(json.dumps(node.origin).encode())
+    except BaseException:
+        out.discard()
+        raise
+    return out
