@@ -41,6 +41,7 @@ from tfrecs.examples import (
     encode_example,
     encode_sequence_example,
 )
+from tfrecs.expressions import col
 from tfrecs.features import (
     FixedLenFeature,
     FixedLenSequenceFeature,
@@ -130,6 +131,7 @@ __all__ = [
     "TruncatedFileError",
     "VarLenFeature",
     "build_index",
+    "col",
     "count",
     "decode_audio",
     "decode_batch",

@@ -12,13 +12,29 @@ from typing_extensions import disjoint_base
 
 from tfrecs.errors import Error, ParseError
 
-__all__ = ["Buffer", "Columns", "EventDecoder", "Gather", "IndexedFile", "Indexing", "Iteration"]
+__all__ = [
+    "Buffer",
+    "Columns",
+    "EventDecoder",
+    "Foreign",
+    "Gather",
+    "IndexedFile",
+    "Indexing",
+    "Iteration",
+]
 __all__ += ["Reader", "RecordSequence", "Records", "Salvage", "Scan", "Writer", "coordinates"]
 __all__ += ["count_records", "decode_batch", "decode_example", "decode_png", "decode_raw"]
 __all__ += ["decode_sequence_batch", "decode_sequence_example", "digest_file", "encode_batch"]
 __all__ += ["encode_example", "encode_sequence_batch", "encode_sequence_example"]
 __all__ += ["find_temporaries", "keep_open", "order_at", "order_length", "parse_tensors"]
-__all__ += ["serialize_strings", "side_by_side", "sparse_indices", "split_lists", "tensor_header"]
+__all__ += [
+    "pick_records",
+    "serialize_strings",
+    "side_by_side",
+    "sparse_indices",
+    "split_lists",
+    "tensor_header",
+]
 
 _Memory: TypeAlias = bytes | bytearray | memoryview | npt.NDArray[np.generic]
 """A contiguous buffer."""
@@ -34,6 +50,10 @@ _Step: TypeAlias = tuple[Any, ...]
 """("records", n), which comes first and only there, ("shuffle", seed), ("repeat", count or None),
 ("skip", n), ("take", n), ("shard", num, index, base, "uneven" or "drop" or "pad"),
 ("window", seed, size), or ("stripe", block, num, index)."""
+
+_Place: TypeAlias = tuple[list[tuple[int, int, int, int]], int, int, int]
+"""The open files (place in the cycle, which file, number and offset of the next record), whose turn
+it is, how many records it has given, and the next file."""
 
 _Plain: TypeAlias = Callable[[str, Any], Any]
 """Makes a value (of the feature named) one of Python's own plain types."""
@@ -76,6 +96,20 @@ class Records:
         self, index: int, reason: str, feature: str | None = None, name: str | None = None
     ) -> ParseError:
         """A ParseError in record `index` (called `name`), which says where that record stands."""
+    def _keys(self, numbered: bool) -> tuple[Buffer, Buffer]:
+        """The keys of the records, one behind the other, and where each ends (int64).
+
+        A key is the record's file and, if `numbered`, its number there.
+        """
+    def _numbered(self) -> Records:
+        """The same records, each of which knows its number here if it came from no file."""
+    def _named(self, path: str, numbers: list[int]) -> Records:
+        """The same records, which came from `path` and have these numbers there."""
+    def _digest(self) -> tuple[int, int, int]:
+        """How many records, how many bytes they have, and a checksum of them in order."""
+
+def pick_records(batches: Sequence[tuple[Records, npt.NDArray[np.int64]]]) -> Records:
+    """Some of the records of each batch, by their places there, in one batch of their own."""
 
 @final
 class Reader:
@@ -245,6 +279,7 @@ class Scan(_Batches):
         features: tuple[_Feature, ...] | None = None,
         lists: tuple[_Feature, ...] | None = None,
         skip_corrupt: bool = False,
+        keep: bool = False,
     ) -> Self: ...
     def take_skipped(self) -> list[tuple[str, int, int, Error]]:
         """What has been skipped since the last call: path, begin, end and reason of each region."""
@@ -261,7 +296,7 @@ class Gather(_Batches):
 
     def __new__(
         cls,
-        sequence: RecordSequence,
+        pool: RecordSequence | Records,
         steps: Sequence[_Step],
         epoch: int,
         batch: int,
@@ -270,7 +305,36 @@ class Gather(_Batches):
         num_threads: int,
         features: tuple[_Feature, ...] | None = None,
         lists: tuple[_Feature, ...] | None = None,
+        keep: bool = False,
     ) -> Self: ...
+
+@final
+class Foreign:
+    """Reads the records of several files that are not TFRecord files, in turn."""
+
+    def __new__(
+        cls,
+        paths: Sequence[str | PathLike[str]],
+        format: tuple[str, int, int, int],  # noqa: A002 - what it is
+        compression_type: str,
+        limits: _Limits,
+        cycle: int,
+        block: int,
+        place: _Place | None = None,
+    ) -> Self:
+        """Read from the beginning, or from a place on.
+
+        The format is ("lines", how many are no records, 0, 0), ("fixed", header, record, footer),
+        or ("whole", 0, 0, 0).
+        """
+    def read(self, n: int, bytes: int) -> Records:  # noqa: A002 - what it is
+        """The next records, at most `n`, and no more once they have `bytes`; none at the end."""
+    def skip(self, n: int) -> int:
+        """Passes over at most `n` records, and says how many there were."""
+    def place(self) -> _Place:
+        """Where reading is."""
+    def close(self) -> None:
+        """Closes the files."""
 
 @final
 class Writer:

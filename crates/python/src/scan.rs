@@ -10,7 +10,7 @@ use tfrecs_core::Result;
 use tfrecs_core::example::{ExampleDecoder, SequenceDecoder};
 use tfrecs_core::record::ReadOptions;
 use tfrecs_core::record::salvage::SkippedRegion;
-use tfrecs_core::scan::{Request, Skipped, scan_columns, scan_records};
+use tfrecs_core::scan::{Request, Skipped, scan_both, scan_columns, scan_records};
 
 use crate::batches::{Batches, Kind, Wanted};
 use crate::error::Raise;
@@ -28,7 +28,7 @@ pub struct PyScan {
 impl PyScan {
     /// Begins to read.
     #[new]
-    #[pyo3(signature = (paths, batch, drop_remainder, threads, compression_type, verify, limits, most_bytes=None, features=None, lists=None, skip_corrupt=false))]
+    #[pyo3(signature = (paths, batch, drop_remainder, threads, compression_type, verify, limits, most_bytes=None, features=None, lists=None, skip_corrupt=false, keep=false))]
     #[allow(clippy::too_many_arguments, reason = "nobody but Dataset calls it")]
     fn new(
         py: Python<'_>,
@@ -43,6 +43,7 @@ impl PyScan {
         features: Option<Bound<'_, PyTuple>>,
         lists: Option<Bound<'_, PyTuple>>,
         skip_corrupt: bool,
+        keep: bool,
     ) -> PyResult<Self> {
         let skipped = skip_corrupt.then(Skipped::default);
         let request = Request {
@@ -58,7 +59,7 @@ impl PyScan {
             threads,
             skipped: skipped.clone(),
         };
-        let started = start(&request, &Wanted::of(features, lists)?);
+        let started = start(&request, &Wanted::of(features, lists, keep)?);
         Ok(Self {
             batches: Batches::new(started.or_raise(py)?),
             skipped,
@@ -104,6 +105,9 @@ fn start(request: &Request, wanted: &Wanted) -> Result<Kind> {
     let (features, lists) = (wanted.features.as_deref(), wanted.lists.as_deref());
     match (features, lists) {
         (None, None) => scan_records(request).map(Kind::Records),
+        (features, None) if wanted.keep => {
+            scan_both(request, || ExampleDecoder::new(features)).map(Kind::Examples)
+        }
         (features, None) => {
             scan_columns(request, || ExampleDecoder::new(features)).map(Kind::Examples)
         }

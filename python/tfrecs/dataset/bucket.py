@@ -31,6 +31,8 @@ class Bucket(Step):
         what = f"{name_of(self.length_of)}, {list(self.boundaries)}, {list(self.sizes)}"
         return f"  .bucket_by_length({what}{self.padding.describe()}{rest})"
 
+    has_batches = True
+
     def length(self) -> Length:
         """Return None: it depends on the lengths."""
         return 0 if self.source.length() == 0 else None

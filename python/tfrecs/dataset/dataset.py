@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Self
 
 from tfrecs.dataset.exports import Exports
-from tfrecs.dataset.files import Files, Reading
+from tfrecs.dataset.files import Reading
 from tfrecs.dataset.iterator import DatasetIterator, sources_of
+from tfrecs.dataset.memory import RecordSource
 from tfrecs.dataset.node import Node
 from tfrecs.dataset.skipping import Losses, checked_choice
+from tfrecs.dataset.sources import Sources, source_of
 from tfrecs.dataset.spec import Spec
 from tfrecs.dataset.stage import Run
 from tfrecs.dataset.transforms import Transforms
 from tfrecs.features import Features
 from tfrecs.limits import checked_limits, checked_threads
-from tfrecs.paths import Paths, expand_paths
+from tfrecs.paths import Paths
+from tfrecs.records import Records
 from tfrecs.salvage import SkippedRegion
 
 
-class Dataset(Transforms, Exports):
+class Dataset(Transforms, Exports, Sources):
     """The records of TFRecord files, parsed or not, in batches or one by one.
 
     A dataset is a plan: it only describes what to do, a step for each call, and iterating does it.
@@ -29,7 +32,11 @@ class Dataset(Transforms, Exports):
     where it is, and goes on from there in another process (DatasetIterator).
 
     Args:
-        paths: A path, a pattern (`*`, `?`, `[…]`, `**`), or several of them, in order.
+        paths: A path, a pattern (`*`, `?`, `[…]`, `**`), or several of them, in order. Or records:
+            Records, a list of bytes, what open() returns, or any object with `__len__()` and
+            `read_records(indices)`, which returns Records or a list of bytes; how files are read
+            does not matter then. (Text and other files: from_lines(), from_fixed_length(),
+            from_files().)
         features: What to parse of `tf.train.Example` records, as for parse_example; None gives the
             records themselves.
         context_features: What to parse of the contexts of SequenceExamples, as for
@@ -71,7 +78,7 @@ class Dataset(Transforms, Exports):
 
     def __init__(
         self,
-        paths: Paths,
+        paths: Paths | Records | Sequence[bytes] | RecordSource,
         features: Features | None = None,
         *,
         context_features: Features | None = None,
@@ -96,7 +103,7 @@ class Dataset(Transforms, Exports):
             on_skip,
         )
         spec = Spec(features, context_features, sequence_features)
-        self._node: Node = Files(tuple(expand_paths(paths)), spec, reading)
+        self._node: Node = source_of(paths, spec, reading)
         self._epoch = 0
 
     @property

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -12,13 +11,12 @@ from tfrecs import _core
 from tfrecs.access import IndexedRecords
 from tfrecs.access import open as open_records
 from tfrecs.dataset.gathered import AHEAD, AHEAD_BYTES
-from tfrecs.dataset.node import Node
 from tfrecs.dataset.order import Length, RecordOrder
-from tfrecs.dataset.saved import Saved, State
+from tfrecs.dataset.root import Root, content_of
+from tfrecs.dataset.saved import Saved
 from tfrecs.dataset.skipping import Losses, Replayed, Skipping
 from tfrecs.dataset.spec import Spec
 from tfrecs.dataset.stage import Run, Stage
-from tfrecs.errors import StateError
 from tfrecs.lazily import lazily
 from tfrecs.limits import Limits
 from tfrecs.salvage import SkippedRegion
@@ -52,15 +50,13 @@ class Reading:
 
 
 @dataclass(frozen=True, eq=False)
-class Files(Node):
+class Files(Root):
     """Records of files, one file behind the other."""
 
     paths: tuple[str, ...]
     spec: Spec
     reading: Reading
     losses: Losses = field(default_factory=Losses)
-
-    sources = ()
 
     @lazily
     def records(self) -> IndexedRecords:
@@ -112,12 +108,25 @@ class Files(Node):
         scan = self.scan(AHEAD, False, most_bytes=AHEAD_BYTES, raw=True)
         return Replayed(scan, self.spec.one, saved, one_by_one=True)
 
+    def batched(
+        self, size: int, drop_remainder: bool, run: Run, saved: Saved | None
+    ) -> Stage | None:
+        """Read batches, around the damage."""
+        del run
+        scan = self.scan(size, drop_remainder)
+        return Replayed(scan, self.spec.batch, saved, one_by_one=False)
+
     def scan(
-        self, size: int, drop_remainder: bool, most_bytes: int | None = None, raw: bool = False
+        self,
+        size: int,
+        drop_remainder: bool,
+        most_bytes: int | None = None,
+        raw: bool = False,
+        beside: tuple[Any, ...] | None = None,
     ) -> _core.Scan | Skipping:
         """Begin to read batches from the beginning, without an index."""
         how = self.reading
-        features, lists = (None, None) if raw else self.spec.columns()
+        features, lists = self.spec.columns_of(raw, beside)
         scan = _core.Scan(
             self.paths,
             size,
@@ -130,6 +139,7 @@ class Files(Node):
             features,
             lists,
             how.skips,
+            beside is not None,
         )
         if not how.skips:
             return scan
@@ -144,9 +154,10 @@ class Files(Node):
         drop_remainder: bool,
         first_batch: int,
         raw: bool = False,
+        beside: tuple[Any, ...] | None = None,
     ) -> _core.Gather:
         """Begin to read batches of records in the order that `steps` say."""
-        features, lists = (None, None) if raw else self.spec.columns()
+        features, lists = self.spec.columns_of(raw, beside)
         threads = self.reading.threads
         return _core.Gather(
             self.records,
@@ -158,6 +169,7 @@ class Files(Node):
             threads,
             features,
             lists,
+            beside is not None,
         )
 
     def about(self, nbytes: int, most: int) -> int:
@@ -166,28 +178,10 @@ class Files(Node):
         each = max(total // max(len(self.records), 1), 1)
         return max(min(nbytes // each, most), 1)
 
-    @lazily
-    def fingerprint(self) -> State:
-        """Return what tells these files from others, wherever they lie."""
-        sizes = [(os.path.basename(path), os.stat(path).st_size) for path in self.paths]  # noqa: PTH116, PTH119
-        digest = hashlib.sha256(repr(sizes).encode()).hexdigest()[:16]
-        return {"count": len(sizes), "bytes": sum(size for _, size in sizes), "digest": digest}
+    def identity(self) -> str:
+        """Return what is parsed: files are told apart by their sizes, wherever they lie."""
+        return "\n".join(["Dataset", *self.spec.lines()])
 
-    def check(self, saved: Saved) -> None:
-        """Refuse a state of other files.
-
-        Raises:
-            StateError: It is one.
-        """
-        ours = self.fingerprint
-        count, size = saved.integer("count"), saved.integer("bytes")
-        if (count, size) != (ours["count"], ours["bytes"]):
-            raise StateError(
-                f"the state is of other files: of {count} with {size} bytes together, and these "
-                f"are {ours['count']} with {ours['bytes']} bytes"
-            )
-        if saved.string("digest") != ours["digest"]:
-            raise StateError(
-                "the state is of other files, as many and as large together: their names, sizes "
-                "or order differ"
-            )
+    def content(self) -> tuple[int, int, Any]:
+        """Return what tells the files from others."""
+        return content_of(self.paths)

@@ -7,14 +7,24 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
+import numpy as np
+
 from tfrecs.arrays import BytesArray
+from tfrecs.arrays.native import view
 from tfrecs.dataset.order import RecordOrder
 from tfrecs.dataset.saved import Saved, State
 from tfrecs.dataset.stage import Run, Stage
+from tfrecs.records import Records
 
 # What is read at once where records are wanted one by one: records, or bytes.
 AHEAD = 256
 AHEAD_BYTES = 1 << 20
+
+
+def keys_of(records: Records, numbered: bool = True) -> BytesArray:
+    """Return the keys of records: the file of each, and its number there."""
+    keys, ends = records._keys(numbered)  # noqa: SLF001 - not for users
+    return BytesArray(view(keys, np.uint8), view(ends, np.int64))
 
 
 class Batches(Stage):
@@ -27,17 +37,14 @@ class Batches(Stage):
         self._order, saved = order.at_shard(saved, size)
         self._files = order.files
         self._at = 0 if saved is None else saved.integer("at")
-        self._size, self._epoch = size, run.epoch
-        self._striped = self._order
         self._native: Any
         if self._at == 0 and not self._order.steps and run.stripe is None:
             self._native = self._files.scan(size, drop_remainder)
             return
+        striped = self._order
         if run.stripe is not None:
-            self._striped = self._order.then("stripe", size, *run.stripe)
-        self._native = self._files.gather(
-            self._striped.native, run.epoch, size, drop_remainder, self._at
-        )
+            striped = striped.then("stripe", size, *run.stripe)
+        self._native = self._files.gather(striped.native, run.epoch, size, drop_remainder, self._at)
 
     def __next__(self) -> Any:
         """Return the next batch."""
@@ -48,12 +55,10 @@ class Batches(Stage):
         except BaseException:
             self.close()
             raise
-        return (self._keys(), made) if self._order.keyed else made
-
-    def _keys(self) -> BytesArray:
-        """Return the keys of the batch that came last."""
-        start = (self._at - 1) * self._size
-        return BytesArray.from_values(self._striped.keys(start, self._size, self._epoch))
+        if not self._order.keyed:
+            return made
+        # Beside what is parsed stand the places of the records.
+        return keys_of(batch[-1] if isinstance(batch, tuple) else batch), made
 
     def state(self) -> State:
         """Return how many batches there were."""
@@ -106,8 +111,7 @@ class Elements(Stage):
         records = next(self._native)
         self._ready = iter(records)
         if self._order.keyed:
-            keys = self._striped().keys(self._at, len(records), self._run.epoch)
-            self._keys = iter(keys)
+            self._keys = iter(keys_of(records).tolist())
         return next(self._ready)
 
     def skip(self, n: int) -> None:

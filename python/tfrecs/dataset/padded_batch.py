@@ -119,6 +119,8 @@ class PaddedBatch(Step):
         rest = ", drop_remainder=True" if self.drop_remainder else ""
         return f"  .padded_batch({self.size}{self.padding.describe()}{rest})"
 
+    has_batches = True
+
     def length(self) -> Length:
         """Return how many batches there are."""
         return batches(self.source.length(), self.size, self.drop_remainder)
@@ -133,6 +135,12 @@ class PaddedBatch(Step):
 
     def begin(self, run: Run, saved: Saved | None) -> Stage:
         """Begin where the source does."""
+        choice = self.source.choice()
+        features = None if choice is None else choice.order.files.spec.features
+        if features is not None:
+            batched = self.source.batched(self.size, self.drop_remainder, run, saved)
+            if batched is not None:
+                return Made(_Columns(self.padding, features), batched)
         source = self.source.start(run, saved)
         make = partial(padded, padding=self.padding)
         return Groups(source, self.size, self.drop_remainder, make)

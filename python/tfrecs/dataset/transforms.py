@@ -15,7 +15,7 @@ from tfrecs.dataset.concatenate import Concatenate
 from tfrecs.dataset.decode_images import DecodeImages
 from tfrecs.dataset.enumerated import Enumerate
 from tfrecs.dataset.interleave import Interleave
-from tfrecs.dataset.keyed import WithKeys
+from tfrecs.dataset.keyed import with_keys
 from tfrecs.dataset.map import Filter, Map
 from tfrecs.dataset.mix import STOPS, Mix
 from tfrecs.dataset.node import Node
@@ -26,8 +26,10 @@ from tfrecs.dataset.shard import POLICIES, Shard
 from tfrecs.dataset.shuffle import BufferShuffle, Shuffle
 from tfrecs.dataset.take import Skip, Take
 from tfrecs.dataset.unbatch import Unbatch
+from tfrecs.dataset.where import Where
 from tfrecs.dataset.zipped import Zip
 from tfrecs.errors import SpecError
+from tfrecs.expressions import Expression
 from tfrecs.limits import checked_limit
 
 
@@ -228,8 +230,30 @@ class Transforms(ABC):
         """
         return self._with(Map(self.node, _callable(function), _natural("num_threads", num_threads)))
 
-    def filter(self, predicate: Callable[[Any], Any]) -> Self:
-        """Return a dataset of the elements for which `predicate` is true."""
+    def filter(self, predicate: Callable[[Any], Any] | Expression) -> Self:
+        """Return a dataset of the elements for which `predicate` is true.
+
+        Args:
+            predicate: A function of an element; or a condition on features, made of col(), which is
+                worked out for many records at once. Of records of files only the features that it
+                needs are decoded then, and the rest of those that are kept; batches made behind it
+                are full. Behind batch() it leaves out rows, and batches of which none is left.
+
+        Raises:
+            SpecError: The condition makes no sense for these features.
+
+        Example:
+            >>> import tfrecs
+            >>> with tfrecs.RecordWriter("ages.tfrecord") as out:
+            ...     out.write_batch([tfrecs.encode_example({"age": n}) for n in range(100)])
+            >>> ds = tfrecs.Dataset("ages.tfrecord", {"age": tfrecs.FixedLenFeature([], "int64")})
+            >>> for batch in ds.filter(tfrecs.col("age") % 30 == 1).batch(3):
+            ...     print(batch["age"])
+            [ 1 31 61]
+            [91]
+        """
+        if isinstance(predicate, Expression):
+            return self._with(Where.of(self.node, predicate))
         return self._with(Filter(self.node, _callable(predicate)))
 
     def enumerate(self, start: int = 0) -> Self:
@@ -256,13 +280,13 @@ class Transforms(ABC):
             >>> keys.tolist(), batch.tolist()
             ([b'words.tfrecord:0', b'words.tfrecord:1'], [b'a', b'b'])
         """
-        order = self.node.order()
-        if order is None:
+        node = with_keys(self.node)
+        if node is None:
             raise SpecError(
                 "only records of files have keys: call with_keys() before what works on elements "
                 'or makes batches, and not with on_corrupt="skip"'
             )
-        return self if order.keyed else self._with(WithKeys(self.node))
+        return self._with(node)
 
     def decode_images(
         self,

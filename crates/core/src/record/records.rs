@@ -126,11 +126,19 @@ impl Records {
     fn region(&self) -> Range<usize> {
         let starts = self.spans().iter().map(|span| span.start);
         let ends = self.spans().iter().map(|span| span.start + span.len);
-        let is_framed = self.is_framed();
-        let (before, behind) = if is_framed { (HEADER, FOOTER) } else { (0, 0) };
+        let (before, behind) = self.around();
         match (starts.min(), ends.max()) {
             (Some(first), Some(last)) => first.saturating_sub(before)..last + behind,
             _ => 0..0,
+        }
+    }
+
+    /// How many bytes of its frame stand before each record, and how many behind it.
+    fn around(&self) -> (usize, usize) {
+        if self.is_framed() {
+            (HEADER, FOOTER)
+        } else {
+            (0, 0)
         }
     }
 
@@ -306,6 +314,66 @@ impl Records {
         Self::new(Arc::new(bytes), spans.collect(), self.origins_of_parts())
     }
 
+    /// The same records, each of which knows its number here if it came from no file: parts of them, and errors in
+    /// these, name it.
+    #[must_use]
+    pub fn numbered(&self) -> Self {
+        if !self.origins.is_empty() {
+            return self.clone();
+        }
+        let spans = (0..).zip(self.spans());
+        let spans = spans.map(|(number, span)| Span {
+            number,
+            file: 0,
+            ..*span
+        });
+        Self {
+            sealed: self.sealed,
+            ..Self::new(
+                Arc::clone(&self.bytes),
+                spans.collect(),
+                self.origins_of_parts(),
+            )
+        }
+    }
+
+    /// The same records, which came from `path` and have these numbers there.
+    #[must_use]
+    pub fn named(&self, path: &Path, numbers: &[u64]) -> Self {
+        let spans = self.spans().iter().zip(numbers);
+        let spans = spans.map(|(span, &number)| Span {
+            number,
+            file: 0,
+            ..*span
+        });
+        let origin = Origin {
+            path: Some(Arc::from(path)),
+            buffer_offset: None,
+        };
+        Self::new(Arc::clone(&self.bytes), spans.collect(), [origin])
+    }
+
+    /// What names each record, one key behind the other, and where each ends: its file, and, if they are to be
+    /// `numbered`, its number there. The file of records that came from none is `memory`.
+    #[must_use]
+    pub fn keys(&self, numbered: bool) -> (Vec<u8>, Vec<i64>) {
+        let (mut keys, mut ends) = (Vec::new(), Vec::with_capacity(self.len() + 1));
+        ends.push(0);
+        for (index, span) in self.spans().iter().enumerate() {
+            let origin = self.origins.get(span.file as usize);
+            let path = origin.and_then(|origin| origin.path.as_deref());
+            keys.extend_from_slice(
+                path.map_or(b"memory", |path| path.as_os_str().as_encoded_bytes()),
+            );
+            if numbered {
+                keys.push(b':');
+                push_number(&mut keys, self.number(index));
+            }
+            ends.push(i64::try_from(keys.len()).unwrap_or(i64::MAX));
+        }
+        (keys, ends)
+    }
+
     /// Errors in parts name records by their number alone, also where these came from no file.
     fn origins_of_parts(&self) -> Vec<Origin> {
         let nowhere = Origin {
@@ -356,6 +424,13 @@ impl Records {
         }
     }
 
+    /// Where in the buffer record `index` begins, and its number.
+    pub(super) fn place(&self, index: usize) -> Option<(usize, u64)> {
+        self.spans()
+            .get(index)
+            .map(|span| (span.start, span.number))
+    }
+
     fn spans(&self) -> &[Span] {
         self.spans.get(self.range.clone()).unwrap_or_default()
     }
@@ -379,6 +454,19 @@ impl<'a> FromIterator<&'a [u8]> for Records {
     }
 }
 
+/// Puts the decimal digits of a number behind `text`.
+fn push_number(text: &mut Vec<u8>, number: u64) {
+    let (mut digits, mut rest, mut count) = ([0; 20], number, 0);
+    for digit in digits.iter_mut().rev() {
+        *digit = b'0' + (rest % 10) as u8;
+        (rest, count) = (rest / 10, count + 1);
+        if rest == 0 {
+            break;
+        }
+    }
+    text.extend_from_slice(digits.get(digits.len() - count..).unwrap_or_default());
+}
+
 fn as_number(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
@@ -397,6 +485,31 @@ mod tests {
             ends.push(bytes.len());
         }
         (bytes.clone(), Records::framed(bytes, ends))
+    }
+
+    #[test]
+    fn keys_are_files_and_numbers() {
+        let records: Records = [&b"a"[..], b"b", b"c"].into_iter().collect();
+        let some = records.numbered().take(&[2, 0]).unwrap();
+        assert_eq!(
+            some.keys(true),
+            (b"memory:2memory:0".to_vec(), vec![0, 8, 16])
+        );
+        assert_eq!(some.keys(false), (b"memorymemory".to_vec(), vec![0, 6, 12]));
+        let span = |number| Span {
+            start: 0,
+            len: 0,
+            number,
+            file: 0,
+        };
+        let origin = Origin {
+            path: Some(Arc::from(Path::new("x"))),
+            buffer_offset: None,
+        };
+        let records = Records::new(Arc::default(), vec![span(u64::MAX), span(0)], [origin]);
+        let (keys, ends) = records.keys(true);
+        assert_eq!(keys, b"x:18446744073709551615x:0");
+        assert_eq!(ends, [0, 22, 25]);
     }
 
     #[test]

@@ -1,0 +1,293 @@
+"""Records that conditions choose of an order: batches of them, or one by one.
+
+What the conditions need is decoded on the native side's threads, beside the records; the rest of
+the records is decoded of those that are chosen. No record becomes a Python object on the way.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import reduce
+from operator import and_
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tfrecs import _core
+from tfrecs.dataset.gathered import AHEAD_BYTES, keys_of
+from tfrecs.dataset.order import ENDLESS, RecordOrder
+from tfrecs.dataset.saved import MOST, Saved, State
+from tfrecs.dataset.stage import Run, Stage
+from tfrecs.errors import StateError
+from tfrecs.expressions import Expression, RecordColumns
+from tfrecs.records import Records
+
+# What is read at once: records.
+AT_ONCE = 4096
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Records of an order for which conditions hold.
+
+    Attributes:
+        order: The records to choose from.
+        conditions: What must hold.
+    """
+
+    order: RecordOrder
+    conditions: tuple[Expression, ...] = ()
+
+    def where(self, condition: Expression) -> Choice:
+        """Return those of them for which another condition holds too.
+
+        Raises:
+            SpecError: It makes no sense for records of these features.
+        """
+        spec = self.order.files.spec
+        columns = RecordColumns(condition.keys(), spec.of_examples)
+        condition.mask(columns.empty())
+        return replace(self, conditions=(*self.conditions, condition))
+
+    @property
+    def condition(self) -> Expression:
+        """All conditions as one."""
+        return reduce(and_, self.conditions)
+
+
+@dataclass
+class _Piece:
+    """Some records in order, and which of them are chosen.
+
+    Attributes:
+        start: The place of the first one in the order.
+        records: All of them.
+        chosen: Those that are left of the chosen ones: their places here.
+    """
+
+    start: int
+    records: Records
+    chosen: npt.NDArray[np.int64]
+
+
+class _Reader:
+    """Reads the records of an order from a place on, and chooses."""
+
+    def __init__(self, choice: Choice, run: Run, at: int) -> None:
+        self._order = choice.order
+        self._condition = choice.condition
+        self._columns = RecordColumns(self._condition.keys(), choice.order.files.spec.of_examples)
+        self._epoch = run.epoch
+        self._at = at
+        self._barren = 0
+        self._most_barren = self._passes(2)
+        self._native = self._begin()
+
+    def _begin(self) -> Any:
+        files, features = self._order.files, self._columns.native
+        if self._at == 0 and not self._order.steps:
+            return files.scan(AT_ONCE, False, most_bytes=AHEAD_BYTES, beside=features)
+        order = self._order.then("skip", self._at) if self._at else self._order
+        size = files.about(AHEAD_BYTES, AT_ONCE)
+        return files.gather(order.native, self._epoch, size, False, 0, beside=features)
+
+    def _passes(self, count: int) -> float:
+        """Return how many records so many passes have that have no end, if all see each record."""
+        names = [step[0] for step in self._order.steps]
+        if self._order.length() != ENDLESS or {"shard", "take", "skip"} & set(names):
+            return ENDLESS
+        return count * len(self._order.files.records)
+
+    def read(self) -> _Piece | None:
+        """Return the next piece in which records are chosen; None at the end."""
+        while self._barren < self._most_barren:
+            found = next(self._native, None)
+            if found is None:
+                return None
+            columns, records = found
+            mask = self._condition.mask(self._columns.table(columns, records))
+            piece = _Piece(self._at, records, places_of(mask))
+            self._at += len(records)
+            self._barren += len(records)
+            if len(piece.chosen):
+                self._barren = 0
+                return piece
+        return None  # nothing would ever come
+
+    def close(self) -> None:
+        """Stop the threads."""
+        self._native.close()
+
+
+class _Chosen(Stage):
+    """What is chosen and not given yet. A state is the place behind the last record given."""
+
+    def __init__(self, choice: Choice, run: Run, saved: Saved | None) -> None:
+        self._order = choice.order
+        self._spec = choice.order.files.spec
+        self._pieces: deque[_Piece] = deque()
+        self._at = 0
+        if saved is not None:
+            self._at = _place(self._order, saved)
+        self._reader = _Reader(choice, run, self._at)
+
+    def _take(self, count: int) -> Records:
+        """Return the next `count` records, or fewer at the end."""
+        taken: list[tuple[Records, npt.NDArray[np.int64]]] = []
+        while count > 0:
+            if not self._pieces:
+                piece = self._reader.read()
+                if piece is None:
+                    break
+                self._pieces.append(piece)
+            piece = self._pieces[0]
+            some, piece.chosen = piece.chosen[:count], piece.chosen[count:]
+            taken.append((piece.records, some))
+            count -= len(some)
+            self._at = piece.start + int(some[-1]) + 1
+            if not len(piece.chosen):
+                self._pieces.popleft()
+        return _core.pick_records(taken)
+
+    def state(self) -> State:
+        """Return how many records of the order there were up to the last one given."""
+        return {"at": self._at, "shards": _shards(self._order)}
+
+    def close(self) -> None:
+        """Stop the threads."""
+        self._reader.close()
+
+
+class ChosenBatches(_Chosen):
+    """Batches of so many chosen records."""
+
+    def __init__(
+        self, choice: Choice, size: int, drop_remainder: bool, run: Run, saved: Saved | None
+    ) -> None:
+        """Begin at the first record, or where a state says."""
+        super().__init__(choice, run, saved)
+        self._size = size
+        self._drop_remainder = drop_remainder
+
+    def __next__(self) -> Any:
+        """Return the next batch."""
+        records = self._next_records()
+        made = self._spec.parsed(records)
+        return (keys_of(records), made) if self._order.keyed else made
+
+    def _next_records(self) -> Records:
+        records = self._take(self._size)
+        if not len(records) or (self._drop_remainder and len(records) < self._size):
+            raise StopIteration
+        return records
+
+    def skip(self, n: int) -> None:
+        """Leave out `n` batches: they are chosen, and not parsed."""
+        for _ in range(n):
+            if not len(self._take(self._size)):
+                break
+
+
+class ChosenElements(_Chosen):
+    """Chosen records one by one."""
+
+    def __init__(self, choice: Choice, run: Run, saved: Saved | None) -> None:
+        """Begin at the first record, or where a state says."""
+        super().__init__(choice, run, saved)
+        self._ready: Iterator[tuple[int, bytes, bytes | None]] = iter(())
+        self._given = self._at
+
+    def __next__(self) -> Any:
+        """Return the next record, or what is parsed of it."""
+        place, record, key = self._next_record()
+        self._given = place
+        made = self._spec.one(record)
+        return made if key is None else (key, made)
+
+    def _next_record(self) -> tuple[int, bytes, bytes | None]:
+        for ready in self._ready:
+            return ready
+        piece = self._reader.read()
+        if piece is None:
+            raise StopIteration
+        some = piece.records[piece.chosen.tolist()]
+        keys = keys_of(some).tolist() if self._order.keyed else [None] * len(some)
+        places = (piece.start + piece.chosen + 1).tolist()
+        self._ready = zip(places, some, keys, strict=True)
+        return next(self._ready)
+
+    def skip(self, n: int) -> None:
+        """Leave out `n` records without parsing them."""
+        for _ in range(n):
+            try:
+                self._given = self._next_record()[0]
+            except StopIteration:
+                break
+
+    def state(self) -> State:
+        """Return how many records of the order there were up to the last one given."""
+        return {"at": self._given, "shards": _shards(self._order)}
+
+
+class ChosenRows(Stage):
+    """Batches of records in order, of which those that are not chosen are left out."""
+
+    def __init__(
+        self, choice: Choice, size: int, drop_remainder: bool, run: Run, saved: Saved | None
+    ) -> None:
+        """Begin at the first batch, or where a state says."""
+        self._order, saved = choice.order.at_shard(saved, size)
+        self._files, self._condition = self._order.files, choice.condition
+        self._columns = RecordColumns(self._condition.keys(), self._files.spec.of_examples)
+        self._at = 0 if saved is None else saved.integer("at")
+        self._native = self._begin(size, drop_remainder, run)
+
+    def _begin(self, size: int, drop_remainder: bool, run: Run) -> Any:
+        beside = self._columns.native
+        if self._at == 0 and not self._order.steps:
+            return self._files.scan(size, drop_remainder, beside=beside)
+        steps, at = self._order.native, self._at
+        return self._files.gather(steps, run.epoch, size, drop_remainder, at, beside=beside)
+
+    def __next__(self) -> Any:
+        """Return what is chosen of the next batch in which anything is."""
+        for columns, records in self._native:
+            self._at += 1
+            mask = self._condition.mask(self._columns.table(columns, records))
+            chosen = places_of(mask)
+            if len(chosen):
+                some = _core.pick_records([(records, chosen)])
+                made = self._files.spec.parsed(some)
+                return (keys_of(some), made) if self._order.keyed else made
+        raise StopIteration
+
+    def state(self) -> State:
+        """Return how many batches there were."""
+        return self._order.state(self._at)
+
+    def close(self) -> None:
+        """Stop the threads."""
+        self._native.close()
+
+
+def places_of(mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+    """Return where a mask is true."""
+    return np.flatnonzero(mask).astype(np.int64, copy=False)
+
+
+def _shards(order: RecordOrder) -> list[list[int]]:
+    """Return which shards the order is of: of each there is another number of records to give."""
+    return [list(step[1:3]) for step in order.steps if step[0] == "shard"]
+
+
+def _place(order: RecordOrder, saved: Saved) -> int:
+    saved.only(["at", "shards"])
+    if not saved.is_same("shards", _shards(order)):
+        raise StateError(
+            "the state is of another shard, or of another number of them: behind a filter each "
+            "shard is at a place of its own"
+        )
+    return saved.integer("at", most=MOST)
