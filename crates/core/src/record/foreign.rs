@@ -180,6 +180,8 @@ impl ForeignReader {
     /// # Errors
     /// The file is not so long; no record begins there.
     pub fn seek(&mut self, record: u64, offset: u64) -> Result<()> {
+        // All of it has been given.
+        self.is_over = self.options.format == Format::Whole && record > 0;
         let Format::Fixed {
             header,
             record: each,
@@ -199,7 +201,7 @@ impl ForeignReader {
         if let Some(file) = &self.file {
             let moved = file.try_clone().and_then(|mut file| {
                 let size = file.metadata()?.len();
-                file.seek(SeekFrom::Start(offset))?;
+                file.seek(SeekFrom::Start(offset.min(size)))?;
                 Ok((file, size))
             });
             let (file, size) = moved.map_err(|error| self.fail(error.into()))?;
