@@ -326,6 +326,17 @@ def test_errors_name_the_record(paths: list[Path]) -> None:
     assert caught.value.record == 2
 
 
+def test_errors_of_what_is_kept_name_the_record(paths: list[Path]) -> None:
+    features = {"n": FEATURES["n"], "o": tfrecs.FixedLenFeature([], "int64")}
+    kept = [place for place, row in enumerate(ROWS) if row["n"] > 3]
+    first = next(place for place in kept if "o" not in ROWS[place])
+    ds = tfrecs.Dataset(paths, features).filter(col("n") > 3)
+    for made in (ds, ds.batch(3), tfrecs.Dataset(paths, features).batch(3).filter(col("n") > 3)):
+        with pytest.raises(tfrecs.ParseError, match="required") as caught:
+            list(made)
+        assert (caught.value.path, caught.value.record) == (str(paths[0]), first)
+
+
 @pytest.mark.parametrize(
     ("make", "text"),
     [

@@ -273,10 +273,9 @@ def test_hostile_states(folder: Path, data: st.DataObject) -> None:
     paths = written(folder, [b"aa\nb\nccc\n" * 3, b"d\ne\n"])
     numbers = st.integers(-2, 12) | st.sampled_from([2**63 - 1, 2**64, None, "x"])
     for ds in (
-        tfrecs.Dataset.from_lines(paths, cycle_length=2),
-        tfrecs.Dataset.from_fixed_length(paths[:1], 3),
+        tfrecs.Dataset.from_lines(paths, cycle_length=2).batch(1),
+        tfrecs.Dataset.from_fixed_length(paths[:1], 3).batch(1),
     ):
-        ds = ds.batch(1)
         it = iter(ds)
         next(it)
         state = it.state_dict()

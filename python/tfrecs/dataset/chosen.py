@@ -9,20 +9,18 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import reduce
-from operator import and_
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from tfrecs import _core
-from tfrecs.dataset.gathered import AHEAD_BYTES, keys_of
+from tfrecs.dataset.gathered import AHEAD_BYTES, keys_of, parsed_one
 from tfrecs.dataset.order import ENDLESS, RecordOrder
-from tfrecs.dataset.saved import MOST, Saved, State
+from tfrecs.dataset.saved import Saved, State
 from tfrecs.dataset.stage import Run, Stage
 from tfrecs.errors import StateError
-from tfrecs.expressions import Expression, RecordColumns
+from tfrecs.expressions import Expression, RecordColumns, Table
 from tfrecs.records import Records
 
 # What is read at once: records.
@@ -47,39 +45,49 @@ class Choice:
         Raises:
             SpecError: It makes no sense for records of these features.
         """
-        spec = self.order.files.spec
-        columns = RecordColumns(condition.keys(), spec.of_examples)
-        condition.mask(columns.empty())
-        return replace(self, conditions=(*self.conditions, condition))
+        more = replace(self, conditions=(*self.conditions, condition))
+        condition.mask(more.columns().empty())
+        return more
 
-    @property
-    def condition(self) -> Expression:
-        """All conditions as one."""
-        return reduce(and_, self.conditions)
+    def columns(self, *others: Expression | None) -> RecordColumns:
+        """Return the columns that the conditions need, and other expressions.
+
+        Raises:
+            SpecError: Nobody says what the type of one is.
+        """
+        needed = [*self.conditions, *(one for one in others if one is not None)]
+        keys = [key for expression in needed for key in expression.columns()]
+        return RecordColumns(keys, self.order.files.spec.of_examples)
 
 
 @dataclass
-class _Piece:
+class Piece:
     """Some records in order, and which of them are chosen.
 
     Attributes:
         start: The place of the first one in the order.
         records: All of them.
         chosen: Those that are left of the chosen ones: their places here.
+        measures: Of each of these what was to be worked out beside it, if anything was.
     """
 
     start: int
     records: Records
     chosen: npt.NDArray[np.int64]
+    measures: npt.NDArray[Any] | None = None
 
 
-class _Reader:
+class Reader:
     """Reads the records of an order from a place on, and chooses."""
 
-    def __init__(self, choice: Choice, run: Run, at: int) -> None:
+    def __init__(
+        self, choice: Choice, run: Run, at: int, measure: Expression | None = None
+    ) -> None:
+        """Begin at a place; `measure` is worked out beside the choice."""
         self._order = choice.order
-        self._condition = choice.condition
-        self._columns = RecordColumns(self._condition.keys(), choice.order.files.spec.of_examples)
+        self._conditions = choice.conditions
+        self._measure = measure
+        self._columns = choice.columns(measure)
         self._epoch = run.epoch
         self._at = at
         self._barren = 0
@@ -101,21 +109,32 @@ class _Reader:
             return ENDLESS
         return count * len(self._order.files.records)
 
-    def read(self) -> _Piece | None:
+    def read(self) -> Piece | None:
         """Return the next piece in which records are chosen; None at the end."""
         while self._barren < self._most_barren:
             found = next(self._native, None)
             if found is None:
                 return None
             columns, records = found
-            mask = self._condition.mask(self._columns.table(columns, records))
-            piece = _Piece(self._at, records, places_of(mask))
+            piece = self._chosen(self._columns.table(columns, records), records)
             self._at += len(records)
             self._barren += len(records)
             if len(piece.chosen):
                 self._barren = 0
                 return piece
         return None  # nothing would ever come
+
+    def _chosen(self, table: Table, records: Records) -> Piece:
+        masks = [condition.mask(table) for condition in self._conditions]
+        if masks:
+            chosen = places_of(np.logical_and.reduce(masks))
+        else:
+            chosen = np.arange(len(records), dtype=np.int64)
+        piece = Piece(self._at, records, chosen)
+        if self._measure is not None:
+            array, valid = self._measure.evaluate(table)
+            piece.measures = (array if valid is None else np.where(valid, array, 0))[chosen]
+        return piece
 
     def close(self) -> None:
         """Stop the threads."""
@@ -128,11 +147,11 @@ class _Chosen(Stage):
     def __init__(self, choice: Choice, run: Run, saved: Saved | None) -> None:
         self._order = choice.order
         self._spec = choice.order.files.spec
-        self._pieces: deque[_Piece] = deque()
+        self._pieces: deque[Piece] = deque()
         self._at = 0
         if saved is not None:
-            self._at = _place(self._order, saved)
-        self._reader = _Reader(choice, run, self._at)
+            self._at = check_shards(saved.only(["at", "shards"]), self._order).integer("at")
+        self._reader = Reader(choice, run, self._at)
 
     def _take(self, count: int) -> Records:
         """Return the next `count` records, or fewer at the end."""
@@ -154,7 +173,7 @@ class _Chosen(Stage):
 
     def state(self) -> State:
         """Return how many records of the order there were up to the last one given."""
-        return {"at": self._at, "shards": _shards(self._order)}
+        return {"at": self._at, "shards": shards_of(self._order)}
 
     def close(self) -> None:
         """Stop the threads."""
@@ -197,26 +216,27 @@ class ChosenElements(_Chosen):
     def __init__(self, choice: Choice, run: Run, saved: Saved | None) -> None:
         """Begin at the first record, or where a state says."""
         super().__init__(choice, run, saved)
-        self._ready: Iterator[tuple[int, bytes, bytes | None]] = iter(())
+        self._ready: Iterator[tuple[int, int, bytes, bytes | None]] = iter(())
+        self._records = Records([])
         self._given = self._at
 
     def __next__(self) -> Any:
         """Return the next record, or what is parsed of it."""
-        place, record, key = self._next_record()
-        self._given = place
-        made = self._spec.one(record)
+        self._given, place, record, key = self._next_record()
+        made = parsed_one(self._spec, place, record, self._records)
         return made if key is None else (key, made)
 
-    def _next_record(self) -> tuple[int, bytes, bytes | None]:
+    def _next_record(self) -> tuple[int, int, bytes, bytes | None]:
+        """Return where the order is behind a record, its place among some, the record, its key."""
         for ready in self._ready:
             return ready
         piece = self._reader.read()
         if piece is None:
             raise StopIteration
-        some = piece.records[piece.chosen.tolist()]
+        self._records = some = piece.records[piece.chosen.tolist()]
         keys = keys_of(some).tolist() if self._order.keyed else [None] * len(some)
-        places = (piece.start + piece.chosen + 1).tolist()
-        self._ready = zip(places, some, keys, strict=True)
+        behind = (piece.start + piece.chosen + 1).tolist()
+        self._ready = zip(behind, range(len(some)), some, keys, strict=True)
         return next(self._ready)
 
     def skip(self, n: int) -> None:
@@ -229,7 +249,7 @@ class ChosenElements(_Chosen):
 
     def state(self) -> State:
         """Return how many records of the order there were up to the last one given."""
-        return {"at": self._given, "shards": _shards(self._order)}
+        return {"at": self._given, "shards": shards_of(self._order)}
 
 
 class ChosenRows(Stage):
@@ -240,8 +260,8 @@ class ChosenRows(Stage):
     ) -> None:
         """Begin at the first batch, or where a state says."""
         self._order, saved = choice.order.at_shard(saved, size)
-        self._files, self._condition = self._order.files, choice.condition
-        self._columns = RecordColumns(self._condition.keys(), self._files.spec.of_examples)
+        self._files, self._conditions = self._order.files, choice.conditions
+        self._columns = choice.columns()
         self._at = 0 if saved is None else saved.integer("at")
         self._native = self._begin(size, drop_remainder, run)
 
@@ -256,8 +276,9 @@ class ChosenRows(Stage):
         """Return what is chosen of the next batch in which anything is."""
         for columns, records in self._native:
             self._at += 1
-            mask = self._condition.mask(self._columns.table(columns, records))
-            chosen = places_of(mask)
+            table = self._columns.table(columns, records)
+            masks = [condition.mask(table) for condition in self._conditions]
+            chosen = places_of(np.logical_and.reduce(masks))
             if len(chosen):
                 some = _core.pick_records([(records, chosen)])
                 made = self._files.spec.parsed(some)
@@ -278,16 +299,20 @@ def places_of(mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
     return np.flatnonzero(mask).astype(np.int64, copy=False)
 
 
-def _shards(order: RecordOrder) -> list[list[int]]:
+def shards_of(order: RecordOrder) -> list[list[int]]:
     """Return which shards the order is of: of each there is another number of records to give."""
     return [list(step[1:3]) for step in order.steps if step[0] == "shard"]
 
 
-def _place(order: RecordOrder, saved: Saved) -> int:
-    saved.only(["at", "shards"])
-    if not saved.is_same("shards", _shards(order)):
+def check_shards(saved: Saved, order: RecordOrder) -> Saved:
+    """Return a state of these shards.
+
+    Raises:
+        StateError: It is of others.
+    """
+    if not saved.is_same("shards", shards_of(order)):
         raise StateError(
             "the state is of another shard, or of another number of them: behind a filter each "
             "shard is at a place of its own"
         )
-    return saved.integer("at", most=MOST)
+    return saved

@@ -13,7 +13,9 @@ from tfrecs.arrays import BytesArray
 from tfrecs.arrays.native import view
 from tfrecs.dataset.order import RecordOrder
 from tfrecs.dataset.saved import Saved, State
+from tfrecs.dataset.spec import Spec
 from tfrecs.dataset.stage import Run, Stage
+from tfrecs.errors import ParseError
 from tfrecs.records import Records
 
 # What is read at once where records are wanted one by one: records, or bytes.
@@ -25,6 +27,18 @@ def keys_of(records: Records, numbered: bool = True) -> BytesArray:
     """Return the keys of records: the file of each, and its number there."""
     keys, ends = records._keys(numbered)  # noqa: SLF001 - not for users
     return BytesArray(view(keys, np.uint8), view(ends, np.int64))
+
+
+def parsed_one(spec: Spec, place: int, record: bytes, records: Records) -> Any:
+    """Return what is made of a record, the one at this place of `records`.
+
+    Raises:
+        ParseError: It does not have what was asked for; the text says which record of which file.
+    """
+    try:
+        return spec.one(record)
+    except ParseError as error:
+        raise records.parse_error(place, error.reason, error.feature) from error
 
 
 class Batches(Stage):
@@ -81,8 +95,9 @@ class Elements(Stage):
     def _begin(self, run: Run, at: int) -> None:
         self._run, self._at = run, at
         self._native = self._batches()
-        self._ready: Iterator[bytes] = iter(())
+        self._ready: Iterator[tuple[int, bytes]] = iter(())
         self._keys: Iterator[bytes] = iter(())
+        self._records = Records([])
 
     def _batches(self) -> Any:
         if self._at == 0 and not self._order.steps and self._run.stripe is None:
@@ -99,17 +114,17 @@ class Elements(Stage):
 
     def __next__(self) -> Any:
         """Return the next record, or what is parsed of it."""
-        record = next(self._ready, None)
-        if record is None:
-            record = self._read()
+        numbered = next(self._ready, None)
+        if numbered is None:
+            numbered = self._read()
         self._at += 1
-        made = self._files.spec.one(record)
+        made = parsed_one(self._files.spec, *numbered, self._records)
         return (next(self._keys), made) if self._order.keyed else made
 
-    def _read(self) -> bytes:
-        """Return the first of some more records."""
-        records = next(self._native)
-        self._ready = iter(records)
+    def _read(self) -> tuple[int, bytes]:
+        """Return the first of some more records, and its place among them."""
+        self._records = records = next(self._native)
+        self._ready = enumerate(records)
         if self._order.keyed:
             self._keys = iter(keys_of(records).tolist())
         return next(self._ready)

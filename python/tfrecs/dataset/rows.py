@@ -6,7 +6,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tfrecs.arrays import RaggedTensor, SparseTensor
+from tfrecs.arrays import BytesArray, RaggedTensor, SparseTensor
+from tfrecs.errors import SpecError
+from tfrecs.expressions import BatchTable
 
 Places = npt.NDArray[np.int64]
 
@@ -30,6 +32,34 @@ def rows_at(batch: Any, rows: Places) -> Any:
     if isinstance(batch, list):
         return [batch[row] for row in rows.tolist()]
     return batch[rows]
+
+
+def columns_of(element: Any, where: str) -> Mapping[str, Any]:
+    """Return the columns in an element, beside which there may be a label or a key.
+
+    Raises:
+        SpecError: There are none, or several mappings of them.
+    """
+    parts = element if isinstance(element, tuple) else (element,)
+    found = [part for part in parts if isinstance(part, Mapping)]
+    if len(found) != 1:
+        raise SpecError(f"{where} finds no columns in {type(element).__name__}")
+    return found[0]
+
+
+def row_table(element: Any, where: str) -> BatchTable:
+    """Return a single element as a table of one row."""
+    columns = columns_of(element, where)
+    return BatchTable({name: _as_column(value) for name, value in columns.items()}, 1)
+
+
+def _as_column(value: Any) -> Any:
+    """Return a value as a column of one row: a list, unless it is a single one."""
+    if isinstance(value, RaggedTensor | SparseTensor):
+        value = value.values
+    elif getattr(value, "shape", ()) == () and not isinstance(value, list):
+        return value.reshape(1) if isinstance(value, BytesArray | np.ndarray) else [value]
+    return RaggedTensor(value, [0, len(value)])
 
 
 def _of_sparse(sparse: SparseTensor, rows: Places) -> SparseTensor:

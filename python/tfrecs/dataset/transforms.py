@@ -190,17 +190,20 @@ class Transforms(ABC):
 
     def bucket_by_length(
         self,
-        length_of: Callable[[Any], int],
+        length_of: Callable[[Any], int] | Expression,
         boundaries: Sequence[int],
         batch_sizes: Sequence[int],
         padded_shapes: Mapping[str, Shape] | Shape | None = None,
         padding_values: Mapping[str, Any] | Any = None,
         drop_remainder: bool = False,
+        pad_to_bucket_boundary: bool = False,
     ) -> Self:
         """Return a dataset of padded batches of elements of about the same length.
 
         Args:
-            length_of: The length of an element.
+            length_of: A function that returns the length of an element; or that as an expression,
+                `col("ids").length()`: of records of files nothing else is parsed for it, and
+                batches are parsed and padded whole.
             boundaries: Where one bucket ends and the next begins: the lengths below the first,
                 those from it up to the second, and so on.
             batch_sizes: How many elements make a batch, for each of the buckets: one more than
@@ -208,6 +211,25 @@ class Transforms(ABC):
             padded_shapes: As for padded_batch().
             padding_values: As for padded_batch().
             drop_remainder: Whether to leave out what is left in the buckets in the end.
+            pad_to_bucket_boundary: Whether to make everything as long as it can be in its bucket,
+                one less than where that ends, in place of as long as the longest: lists, and of
+                arrays the first dimension, or those that are None in `padded_shapes`. So there are
+                few shapes of batches. No element may be in the last bucket then.
+
+        Raises:
+            SpecError: An argument makes no sense.
+
+        Example:
+            >>> import tfrecs
+            >>> with tfrecs.RecordWriter("sentences.tfrecord") as out:
+            ...     for n in (1, 3, 2, 4):
+            ...         out.write(tfrecs.encode_example({"ids": list(range(n))}))
+            >>> ds = tfrecs.Dataset("sentences.tfrecord", {"ids": tfrecs.VarLenFeature("int64")})
+            >>> length = tfrecs.col("ids").length()
+            >>> for batch in ds.bucket_by_length(length, boundaries=[3], batch_sizes=[2, 2]):
+            ...     print(batch["ids"].tolist())
+            [[0, 0], [0, 1]]
+            [[0, 1, 2, 0], [0, 1, 2, 3]]
         """
         edges = tuple(_number("boundaries", edge) for edge in boundaries)
         sizes = tuple(checked_limit("batch_sizes", size) for size in batch_sizes)
@@ -217,7 +239,10 @@ class Transforms(ABC):
                 f"not {len(sizes)}"
             )
         padding = Padding(padded_shapes, padding_values)
-        return self._with(Bucket(self.node, length_of, edges, sizes, padding, bool(drop_remainder)))
+        if not isinstance(length_of, Expression):
+            length_of = _callable(length_of)
+        flags = (bool(drop_remainder), bool(pad_to_bucket_boundary))
+        return self._with(Bucket.of(self.node, length_of, edges, sizes, padding, *flags))
 
     def map(self, function: Callable[[Any], Any], num_threads: int = 0) -> Self:
         """Return a dataset of what `function` makes of each element: of batches, behind batch().

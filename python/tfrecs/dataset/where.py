@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from tfrecs.arrays import BytesArray, RaggedTensor, SparseTensor
 from tfrecs.dataset.batch import Batch
 from tfrecs.dataset.chosen import Choice, ChosenElements, ChosenRows
 from tfrecs.dataset.keyed import with_keys
 from tfrecs.dataset.node import Node, Step
 from tfrecs.dataset.order import Length
-from tfrecs.dataset.rows import rows_at
+from tfrecs.dataset.rows import columns_of, row_table, rows_at
 from tfrecs.dataset.saved import Saved
 from tfrecs.dataset.stage import Behind, Run, Stage
 from tfrecs.dataset.unbatch import rows_of
-from tfrecs.errors import SpecError
 from tfrecs.expressions import BatchTable, Expression
 
 
@@ -94,7 +91,7 @@ class _Where(Behind):
 
     def _rows(self, batch: Any) -> Any:
         """Return the rows to keep of a batch; None if there are none."""
-        columns = self._columns(batch)
+        columns = columns_of(batch, self._where)
         mask = self._condition.mask(BatchTable(columns, rows_of(columns)))
         if mask.all():
             return batch if len(mask) else None
@@ -102,21 +99,4 @@ class _Where(Behind):
 
     def _one(self, element: Any) -> Any:
         """Return an element, if it is to be kept."""
-        columns = {name: _row(value) for name, value in self._columns(element).items()}
-        return element if self._condition.mask(BatchTable(columns, 1))[0] else None
-
-    def _columns(self, element: Any) -> Mapping[str, Any]:
-        parts = element if isinstance(element, tuple) else (element,)
-        found = [part for part in parts if isinstance(part, Mapping)]
-        if len(found) != 1:
-            raise SpecError(f"{self._where} finds no columns in {type(element).__name__}")
-        return found[0]
-
-
-def _row(value: Any) -> Any:
-    """Return a value as a column of one row: a list, unless it is a single one."""
-    if isinstance(value, RaggedTensor | SparseTensor):
-        value = value.values
-    elif getattr(value, "shape", ()) == () and not isinstance(value, list):
-        return value.reshape(1) if isinstance(value, BytesArray | np.ndarray) else [value]
-    return RaggedTensor(value, [0, len(value)])
+        return element if self._condition.mask(row_table(element, self._where))[0] else None

@@ -72,7 +72,7 @@ class Expression(ABC):
         """Work it out."""
 
     @abstractmethod
-    def keys(self) -> Iterator[Key]:
+    def columns(self) -> Iterator[Key]:
         """Yield the columns that it needs."""
 
     def mask(self, table: Table) -> Mask:
@@ -195,7 +195,7 @@ class _Column(Expression):
     def evaluate(self, table: Table) -> Value:
         return table.one((self.name, self.dtype))
 
-    def keys(self) -> Iterator[Key]:
+    def columns(self) -> Iterator[Key]:
         yield self.name, self.dtype
 
     def __repr__(self) -> str:
@@ -211,7 +211,7 @@ class _Constant(Expression):
         del table
         return Value(self.value)
 
-    def keys(self) -> Iterator[Key]:
+    def columns(self) -> Iterator[Key]:
         yield from ()
 
     def __repr__(self) -> str:
@@ -243,9 +243,9 @@ class _Binary(Expression):
             valid = _all_of(valid, np.broadcast_to(np.asarray(right) != 0, array.shape))
         return Value(array, valid)
 
-    def keys(self) -> Iterator[Key]:
-        yield from self.left.keys()
-        yield from self.right.keys()
+    def columns(self) -> Iterator[Key]:
+        yield from self.left.columns()
+        yield from self.right.columns()
 
     def __repr__(self) -> str:
         return f"({self.left!r} {self.symbol} {self.right!r})"
@@ -274,8 +274,8 @@ class _Not(Expression):
         array, valid = self.of.truth(table)
         return Value(~array, valid)
 
-    def keys(self) -> Iterator[Key]:
-        yield from self.of.keys()
+    def columns(self) -> Iterator[Key]:
+        yield from self.of.columns()
 
     def __repr__(self) -> str:
         return f"~{self.of!r}"
@@ -295,8 +295,8 @@ class _IsIn(Expression):
             return Value(text.is_in(array, frozenset(self.values)), valid)
         return Value(np.isin(array, _of_type(self.values, array.dtype)), valid)
 
-    def keys(self) -> Iterator[Key]:
-        yield from self.of.keys()
+    def columns(self) -> Iterator[Key]:
+        yield from self.of.columns()
 
     def __repr__(self) -> str:
         shown = ", ".join(map(repr, self.values[:_SHOWN]))
@@ -313,8 +313,8 @@ class _IsNull(Expression):
     def evaluate(self, table: Table) -> Value:
         return Value(table.counts((self.of.name, self.of.dtype)) == 0)
 
-    def keys(self) -> Iterator[Key]:
-        yield from self.of.keys()
+    def columns(self) -> Iterator[Key]:
+        yield from self.of.columns()
 
     def __repr__(self) -> str:
         return f"{self.of!r}.is_null()"
@@ -327,8 +327,8 @@ class _Length(Expression):
     def evaluate(self, table: Table) -> Value:
         return table.length((self.of.name, self.of.dtype))
 
-    def keys(self) -> Iterator[Key]:
-        yield from self.of.keys()
+    def columns(self) -> Iterator[Key]:
+        yield from self.of.columns()
 
     def __repr__(self) -> str:
         return f"{self.of!r}.length()"
