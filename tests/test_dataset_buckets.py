@@ -116,7 +116,7 @@ def test_padding_to_boundaries(path: Path, by: Any) -> None:
     assert {batch["words"].shape[1] for batch in batches} == {3, 11}
     assert {batch["pair"].shape[1:] for batch in batches} == {(2,)}
     assert {batch["n"].ndim for batch in batches} == {1}
-    shapes = {"ids": [20], "words": [None]}
+    shapes: dict[str, list[int | None]] = {"ids": [20], "words": [None]}
     made = ds.bucket_by_length(by, [12], [6, 6], shapes, pad_to_bucket_boundary=True)
     assert {(one["ids"].shape[1], one["words"].shape[1]) for one in made} == {(20, 11)}
     short = ds.bucket_by_length(by, [4], [6, 6], pad_to_bucket_boundary=True)

@@ -144,7 +144,7 @@ def test_what_is_no_source(path: Path) -> None:
     with pytest.raises(TypeError, match="were asked for"):
         list(tfrecs.Dataset(Short(RECORDS)))
     with pytest.raises(tfrecs.SpecError):
-        tfrecs.Dataset([b"a", "b"])  # type: ignore[list-item]
+        tfrecs.Dataset([b"a", "b"])  # type: ignore[arg-type]
     opened = tfrecs.open(path)
     opened.close()
     with pytest.raises(tfrecs.StateError, match="closed"):

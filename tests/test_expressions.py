@@ -209,8 +209,9 @@ def test_it_is_the_filter_of_a_function(
     paths: list[Path], name: str, stripe: tuple[int, int] | None
 ) -> None:
     ds = ORDERS[name](tfrecs.Dataset(paths, FEATURES))
-    for then in (lambda it: it, lambda it: it.repeat(2), lambda it: it.take(40)):
-        fast, slow = then(ds.filter(CONDITION)), then(ds.filter(is_kept))
+    conditions = (ds.filter(CONDITION), ds.filter(is_kept))
+    repeated, cut = [it.repeat(2) for it in conditions], [it.take(40) for it in conditions]
+    for fast, slow in (conditions, repeated, cut):
         run = Run(3, stripe)
         expected = list(DatasetIterator(slow.node, run))
         assert len(expected) > 3

@@ -6,7 +6,7 @@ import gc
 import gzip
 import os
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,11 @@ from tfrecs.dataset import DatasetIterator
 from tfrecs.dataset.stage import Run
 from tfrecs.testing import assert_resumes
 
-PACK = {"": bytes, "GZIP": gzip.compress, "ZLIB": zlib.compress}
+PACK: dict[str, Callable[[bytes], bytes]] = {
+    "": bytes,
+    "GZIP": gzip.compress,
+    "ZLIB": zlib.compress,
+}
 
 
 def lines_of(content: bytes, header: int = 0) -> list[bytes]:
@@ -30,8 +34,10 @@ def lines_of(content: bytes, header: int = 0) -> list[bytes]:
 
 def in_turn(files: Sequence[Sequence[Any]], cycle: int, block: int) -> list[Any]:
     """TensorFlow's interleave."""
-    waiting, places = [iter(file) for file in files], [None] * cycle
-    given, place = [], 0
+    waiting = [iter(file) for file in files]
+    places: list[Iterator[Any] | None] = [None] * cycle
+    given: list[Any] = []
+    place = 0
     while waiting or any(places):
         if places[place] is None and waiting:
             places[place] = waiting.pop(0)
@@ -204,10 +210,11 @@ def test_names_of_files_in_turn(tmp_path: Path) -> None:
 def test_errors_say_where(tmp_path: Path) -> None:
     whole = gzip.compress(b"".join(b"line %d\n" % n for n in range(5000)))
     (tmp_path / "cut.gz").write_bytes(whole[:-9])
-    for made in (lambda it: it, lambda it: it.batch(1000), lambda it: it.batch(1000, True)):
+    ds = tfrecs.Dataset.from_lines(tmp_path / "cut.gz")
+    for made in (ds, ds.batch(1000), ds.batch(1000, True)):
         given = 0
         with pytest.raises(tfrecs.TruncatedFileError, match="cut off") as caught:  # noqa: PT012
-            for one in made(tfrecs.Dataset.from_lines(tmp_path / "cut.gz")):
+            for one in made:
                 given += len(one) if isinstance(one, tfrecs.Records) else 1
         assert caught.value.path == str(tmp_path / "cut.gz")
         assert given <= 5000

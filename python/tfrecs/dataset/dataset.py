@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Self
 
+from tfrecs.access import IndexedRecords
 from tfrecs.dataset.exports import Exports
 from tfrecs.dataset.files import Reading
 from tfrecs.dataset.iterator import DatasetIterator, sources_of
@@ -78,7 +79,7 @@ class Dataset(Transforms, Exports, Sources):
 
     def __init__(
         self,
-        paths: Paths | Records | Sequence[bytes] | RecordSource,
+        paths: Paths | Records | IndexedRecords | Sequence[bytes] | RecordSource,
         features: Features | None = None,
         *,
         context_features: Features | None = None,

@@ -160,7 +160,9 @@ class RecordBuckets(Stage):
         self._piece = self._reader.read()
         if self._piece is None:
             return False
-        self._which = np.searchsorted(self._edges, self._piece.measures, side="right")  # type: ignore[arg-type]
+        lengths = self._piece.measures
+        assert lengths is not None
+        self._which = np.searchsorted(self._edges, lengths, side="right")
         return True
 
     def _divide(self, count: int) -> None:

@@ -58,6 +58,11 @@ class Files(Root):
     reading: Reading
     losses: Losses = field(default_factory=Losses)
 
+    @property
+    def parses(self) -> bool:
+        """Whether features are parsed."""
+        return self.spec.parses
+
     @lazily
     def records(self) -> IndexedRecords:
         """The records, any of them at once. To find them takes a pass, unless there is an index."""

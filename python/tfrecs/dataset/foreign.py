@@ -64,8 +64,8 @@ class Foreign(Root):
         if kind == "whole":
             return len(self.paths)
         if kind == "fixed" and not self.compression_type:
-            sizes = [size for _, size in self.content()[2]]
-            return sum(max(size - header - footer, 0) // record for size in sizes)
+            bodies = [size - header - footer for _, size in self.content()[2]]
+            return sum(int(max(body, 0) // record) for body in bodies)
         return None
 
     def with_keys(self) -> Node | None:

@@ -40,6 +40,11 @@ class Pool(Root):
     block = None
     things = "records"
 
+    @property
+    def parses(self) -> bool:
+        """Whether features are parsed."""
+        return self.spec.parses
+
     def identity(self) -> str:
         """Return what is parsed: the records are told apart by their content."""
         return "\n".join(["Dataset", *self.spec.lines()])
@@ -111,7 +116,7 @@ class Memory(Pool):
     given: Records
 
     @lazily
-    def records(self) -> Records:  # type: ignore[override]
+    def records(self) -> Records:
         """The records, each of which knows its number."""
         return self.given._numbered()  # noqa: SLF001 - not for users
 

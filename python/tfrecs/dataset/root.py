@@ -23,6 +23,11 @@ class Root(Node):
     # What the pass that began last has skipped: nothing, unless a source knows how to.
     losses: Losses = Losses()
 
+    @property
+    def parses(self) -> bool:
+        """Whether its elements are parsed, and no records."""
+        return False
+
     @abstractmethod
     def identity(self) -> str:
         """Return what a state depends on, beside the content."""
