@@ -15,6 +15,10 @@ use crate::shared::Shared;
 #[pyclass(frozen, name = "Foreign", module = "tfrecs._core")]
 pub struct PyForeign(Shared<Option<Turns>>);
 
+/// What a record is, how the files are compressed, what is too much, how many files are read at a time, and how many
+/// records come of one before it is the next one's turn.
+type Given = ((String, u64, usize, usize), String, GivenLimits, usize, u64);
+
 /// A place as Python's side keeps it: the open files, whose turn it is, how many records it has given, the next file.
 type GivenPlace = (Vec<(usize, usize, u64, u64)>, usize, u64, usize);
 
@@ -28,21 +32,17 @@ fn opened(turns: &mut Option<Turns>) -> Result<&mut Turns> {
 impl PyForeign {
     /// Reads from the beginning, or from a place on.
     #[new]
-    #[pyo3(signature = (paths, format, compression_type, limits, cycle, block, place=None))]
-    #[allow(clippy::too_many_arguments, reason = "nobody but Dataset calls it")]
+    #[pyo3(signature = (paths, how, place=None))]
     fn new(
         py: Python<'_>,
         paths: Vec<PathBuf>,
-        format: (String, u64, usize, usize),
-        compression_type: &str,
-        limits: GivenLimits,
-        cycle: usize,
-        block: u64,
+        how: Given,
         place: Option<GivenPlace>,
     ) -> PyResult<Self> {
+        let (format, compression, limits, cycle, block) = how;
         let options = ForeignOptions {
             format: format_of(&format)?,
-            compression: compression_of(compression_type).or_raise(py)?,
+            compression: compression_of(&compression).or_raise(py)?,
             limits: limits_of(limits),
         };
         let mut turns = Turns::new(paths, options, cycle, block);

@@ -87,7 +87,7 @@ class Foreign(Root):
     def open(self, place: Any = None) -> _core.Foreign:
         """Begin to read, at a place if one is given."""
         how = (self.format, self.compression_type, self.limits, self.cycle, self.block)
-        return _core.Foreign(self.paths, *how, place)
+        return _core.Foreign(self.paths, how, place)
 
 
 class _Reading(Stage):

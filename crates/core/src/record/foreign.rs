@@ -361,12 +361,12 @@ impl ForeignReader {
 
     fn whole(&self) -> Cut {
         let length = self.buffer.unread().len();
-        match self.at_end {
-            true => Cut::Record {
-                data: 0..length,
-                total: length,
-            },
-            false => Cut::More(length),
+        if !self.at_end {
+            return Cut::More(length);
+        }
+        Cut::Record {
+            data: 0..length,
+            total: length,
         }
     }
 

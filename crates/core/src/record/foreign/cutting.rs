@@ -62,9 +62,8 @@ pub fn cut_fixed(there: usize, record: usize, footer: usize, at_end: bool) -> Op
             total: record,
         });
     }
-    match at_end {
-        false => Some(Cut::More(there)),
-        true if there == footer => Some(Cut::End),
-        true => None,
+    if !at_end {
+        return Some(Cut::More(there));
     }
+    (there == footer).then_some(Cut::End)
 }

@@ -149,13 +149,12 @@ impl Turns {
                     room = room.saturating_sub(part.payload_bytes().max(1));
                     parts.push(part);
                 }
-                Ok(None) => break,
                 Err(error) if parts.is_empty() => return Err(error),
                 Err(error) if error.is_interrupt() => {
                     self.pending.parts = parts;
                     return Err(error);
                 }
-                Err(_) => break,
+                Ok(None) | Err(_) => break,
             }
         }
         Ok(match <[Records; 1]>::try_from(parts) {
@@ -232,14 +231,13 @@ impl Turns {
         while chosen.picks.len() < n && chosen.bytes < bytes {
             match self.turn(&mut chosen, &mut pulse) {
                 Ok(true) => {}
-                Ok(false) => break,
                 // What came before is handed out first; a fault is met again.
                 Err(error) if chosen.picks.is_empty() => return Err(error),
                 Err(error) if error.is_interrupt() => {
                     self.pending.chosen = Some(chosen);
                     return Err(error);
                 }
-                Err(_) => break,
+                Ok(false) | Err(_) => break,
             }
         }
         Picked::new(chosen.parts, chosen.picks).copied(&mut self.lent)
