@@ -29,7 +29,11 @@ impl PyScan {
     /// Begins to read.
     #[new]
     #[pyo3(signature = (paths, batch, drop_remainder, threads, compression_type, verify, limits, most_bytes=None, features=None, lists=None, skip_corrupt=false, keep=false))]
-    #[allow(clippy::too_many_arguments, reason = "nobody but Dataset calls it")]
+    #[allow(
+        clippy::too_many_arguments,
+        clippy::fn_params_excessive_bools,
+        reason = "nobody but Dataset calls it"
+    )]
     fn new(
         py: Python<'_>,
         paths: Vec<PathBuf>,

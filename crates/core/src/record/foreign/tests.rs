@@ -110,7 +110,7 @@ proptest! {
     #[test]
     fn records_of_one_length_fill_a_file_or_not(body in 0_usize..50, record in 1_usize..6, header in 0_u64..4, footer in 0_usize..4) {
         let size = body + footer + usize::try_from(header).unwrap();
-        let content: Vec<u8> = (0..size).map(|n| n as u8).collect();
+        let content: Vec<u8> = (0..=u8::MAX).take(size).collect();
         let file = file_of(&content);
         let opened = ForeignReader::open(file.path(), options(Format::Fixed { header, record, footer }));
         if body % record > 0 {
