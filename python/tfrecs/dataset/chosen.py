@@ -26,6 +26,9 @@ from tfrecs.records import Records
 # What is read at once: records.
 AT_ONCE = 4096
 
+# Where fewer than one record in so many is chosen, these are copied, and the others let go.
+_SPARSE = 4
+
 
 @dataclass(frozen=True)
 class Choice:
@@ -65,15 +68,17 @@ class Piece:
     """Some records in order, and which of them are chosen.
 
     Attributes:
-        start: The place of the first one in the order.
-        records: All of them.
-        chosen: Those that are left of the chosen ones: their places here.
+        records: The chosen ones, and perhaps others.
+        chosen: Those that are left of the chosen ones: where they are among these.
+        places: Where they are in the order.
+        end: The place in the order behind all that were read.
         measures: Of each of these what was to be worked out beside it, if anything was.
     """
 
-    start: int
     records: Records
     chosen: npt.NDArray[np.int64]
+    places: npt.NDArray[np.int64]
+    end: int
     measures: npt.NDArray[Any] | None = None
 
 
@@ -130,11 +135,15 @@ class Reader:
             chosen = places_of(np.logical_and.reduce(masks))
         else:
             chosen = np.arange(len(records), dtype=np.int64)
-        piece = Piece(self._at, records, chosen)
+        measures = None
         if self._measure is not None:
             array, valid = self._measure.evaluate(table)
-            piece.measures = (array if valid is None else np.where(valid, array, 0))[chosen]
-        return piece
+            measures = (array if valid is None else np.where(valid, array, 0))[chosen]
+        places, end = self._at + chosen, self._at + len(records)
+        if len(chosen) * _SPARSE < len(records):
+            records = _core.pick_records([(records, chosen)])
+            chosen = np.arange(len(records), dtype=np.int64)
+        return Piece(records, chosen, places, end, measures)
 
     def close(self) -> None:
         """Stop the threads."""
@@ -166,7 +175,8 @@ class _Chosen(Stage):
             some, piece.chosen = piece.chosen[:count], piece.chosen[count:]
             taken.append((piece.records, some))
             count -= len(some)
-            self._at = piece.start + int(some[-1]) + 1
+            self._at = int(piece.places[len(some) - 1]) + 1
+            piece.places = piece.places[len(some) :]
             if not len(piece.chosen):
                 self._pieces.popleft()
         return _core.pick_records(taken)
@@ -235,7 +245,7 @@ class ChosenElements(_Chosen):
             raise StopIteration
         self._records = some = piece.records[piece.chosen.tolist()]
         keys = keys_of(some).tolist() if self._order.keyed else [None] * len(some)
-        behind = (piece.start + piece.chosen + 1).tolist()
+        behind = (piece.places + 1).tolist()
         self._ready = zip(behind, range(len(some)), some, keys, strict=True)
         return next(self._ready)
 

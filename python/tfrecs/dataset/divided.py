@@ -55,21 +55,29 @@ def check_length(length: Expression, choice: Choice) -> None:
 
 
 class _Part:
-    """Some records of a bucket: where they lie, and the place of the first in the order."""
+    """Some records of a bucket: where they lie among others, and where in the order."""
 
-    def __init__(self, records: Records, places: Places, start: int) -> None:
+    def __init__(self, records: Records, chosen: Places, places: Places) -> None:
         self.records = records
+        self.chosen = chosen
         self.places = places
-        self.start = start
 
     @property
     def first(self) -> int:
         """The place of the first one in the order."""
-        return self.start + int(self.places[0])
+        return int(self.places[0])
 
     def last(self, count: int) -> _Part:
         """Return the last `count` of them, or all."""
-        return _Part(self.records, self.places[max(len(self.places) - count, 0) :], self.start)
+        start = max(len(self.places) - count, 0)
+        return _Part(self.records, self.chosen[start:], self.places[start:])
+
+    def alone(self) -> _Part:
+        """Return the same without the records that lie beside them."""
+        if len(self.chosen) == len(self.records):
+            return self
+        records = _core.pick_records([(self.records, self.chosen)])
+        return _Part(records, np.arange(len(records)), self.places)
 
 
 class _Bucket:
@@ -95,9 +103,13 @@ class _Bucket:
             kept.insert(0, part)
         self.parts, self.count = kept, sum(len(part.places) for part in kept)
 
+    def compact(self) -> None:
+        """Let go of the records that lie beside those that wait."""
+        self.parts = [part.alone() for part in self.parts]
+
     def take(self) -> Records:
         """Return all of them, and be empty."""
-        records = _core.pick_records([(part.records, part.places) for part in self.parts])
+        records = _core.pick_records([(part.records, part.chosen) for part in self.parts])
         self.parts, self.count = [], 0
         return records
 
@@ -149,11 +161,11 @@ class RecordBuckets(Stage):
         if len(held) != len(self._buckets) or any(too_many):
             raise StateError("the state is not one of this dataset: it holds another number")
         while start < self._at and self._read() and self._piece is not None:
-            start = self._piece.start + len(self._piece.records)
-            last = np.searchsorted(self._piece.chosen, self._at - self._piece.start)
-            self._divide(int(last))
+            start = self._piece.end
+            self._divide(int(np.searchsorted(self._piece.places, self._at)))
             for bucket, count in zip(self._buckets, held, strict=True):
                 bucket.keep(count)
+                bucket.compact()
 
     def _read(self) -> bool:
         """Read another piece; false if there is none."""
@@ -169,11 +181,12 @@ class RecordBuckets(Stage):
         """Put the next `count` records of the piece into their buckets."""
         piece = self._piece
         assert piece is not None
-        chosen, which = piece.chosen[:count], self._which[:count]
-        piece.chosen, self._which = piece.chosen[count:], self._which[count:]
+        chosen, places, which = piece.chosen[:count], piece.places[:count], self._which[:count]
+        piece.chosen, piece.places = piece.chosen[count:], piece.places[count:]
+        self._which = self._which[count:]
         for number in np.unique(which).tolist():
-            part = _Part(piece.records, chosen[which == number], piece.start)
-            self._buckets[number].add(part)
+            mine = which == number
+            self._buckets[number].add(_Part(piece.records, chosen[mine], places[mine]))
 
     def _next_full(self) -> int | None:
         """Return how many records of the piece fill a bucket; None if they fill none."""
@@ -194,12 +207,14 @@ class RecordBuckets(Stage):
             count = self._next_full()
             if count is not None:
                 which = int(self._which[count - 1])
-                self._at = self._piece.start + int(self._piece.chosen[count - 1]) + 1
+                self._at = int(self._piece.places[count - 1]) + 1
                 self._divide(count)
                 return which
             self._divide(len(self._which))
-            self._at = self._piece.start + len(self._piece.records)
+            self._at = self._piece.end
             self._piece = None
+            for bucket in self._buckets:
+                bucket.compact()
         while self._flushed < len(self._buckets):
             self._flushed += 1
             if self._buckets[self._flushed - 1].count and not self._node.drop_remainder:
