@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import tempfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import numpy as np
@@ -71,10 +71,10 @@ def test_records_of_one_length(
         )
 
 
-def outcome(records: object, refusal: type[Exception]) -> tuple[list[bytes], bool]:
+def outcome(records: Iterable[bytes], refusal: type[Exception]) -> tuple[list[bytes], bool]:
     given: list[bytes] = []
     try:
-        given.extend(records)  # type: ignore[call-overload]
+        given.extend(records)
     except refusal:
         return given, False
     return given, True

@@ -164,13 +164,9 @@ class _Chosen(Stage):
 
     def _take(self, count: int) -> Records:
         """Return the next `count` records, or fewer at the end."""
+        self._read(count)
         taken: list[tuple[Records, npt.NDArray[np.int64]]] = []
-        while count > 0:
-            if not self._pieces:
-                piece = self._reader.read()
-                if piece is None:
-                    break
-                self._pieces.append(piece)
+        while count > 0 and self._pieces:
             piece = self._pieces[0]
             some, piece.chosen = piece.chosen[:count], piece.chosen[count:]
             taken.append((piece.records, some))
@@ -180,6 +176,16 @@ class _Chosen(Stage):
             if not len(piece.chosen):
                 self._pieces.popleft()
         return _core.pick_records(taken)
+
+    def _read(self, count: int) -> None:
+        """Read on until so many records are chosen; who is interrupted has lost none."""
+        count -= sum(len(piece.chosen) for piece in self._pieces)
+        while count > 0:
+            piece = self._reader.read()
+            if piece is None:
+                break
+            self._pieces.append(piece)
+            count -= len(piece.chosen)
 
     def state(self) -> State:
         """Return how many records of the order there were up to the last one given."""

@@ -110,6 +110,8 @@ class _Batches(_Reading):
         super().__init__(node, None if saved is None else saved.only(_NAMES))
         self._size = size
         self._drop_remainder = drop_remainder
+        self._short: Records | None = None
+        self._before: Any = None
 
     def __next__(self) -> Any:
         """Return the next batch."""
@@ -120,9 +122,13 @@ class _Batches(_Reading):
 
     def _read(self) -> Records:
         """Return the records of a batch; where it stops before, that is the end, or an error."""
-        records = self._native.read(self._size, MOST)
+        before = self._native.place()
+        records = self._short or self._native.read(self._size, MOST)
         if 0 < len(records) < self._size:
+            # Who is interrupted here goes on with them.
+            self._short, self._before = records, self._before or before
             rest = self._native.read(self._size - len(records), MOST)
+            self._short = self._before = None
             if len(rest):  # a file has grown meanwhile
                 parts = [(part, np.arange(len(part))) for part in (records, rest)]
                 return _core.pick_records(parts)
@@ -134,7 +140,7 @@ class _Batches(_Reading):
 
     def state(self) -> State:
         """Return where reading is."""
-        return _state(self._native.place())
+        return _state(self._before or self._native.place())
 
 
 class _Elements(_Reading):
@@ -154,9 +160,9 @@ class _Elements(_Reading):
             self.skip(passed)
 
     def _fill(self) -> None:
-        self._before = self._native.place()
+        before = self._native.place()
         records = self._native.read(AHEAD, AHEAD_BYTES)
-        self._passed = 0
+        self._before, self._passed = before, 0
         self._ready = iter(records)
         if self._node.keyed:
             keys = keys_of(records, self._numbered).tolist()

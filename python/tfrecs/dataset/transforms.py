@@ -288,8 +288,9 @@ class Transforms(ABC):
     def with_keys(self) -> Self:
         """Return a dataset of pairs of a key and an element; batches behind it have arrays of keys.
 
-        A key is `file:record` as bytes: the file's path, and the record's number in it. What
-        follows stays native; call it before what works on elements or makes batches.
+        A key is `file:record` as bytes: the file's path, and the record's number in it (of records
+        in memory `memory:record`, of lines `file:line`, of whole files the path). What follows
+        stays native; call it before what works on elements or makes batches.
 
         Raises:
             SpecError: The elements are not just records of files.
