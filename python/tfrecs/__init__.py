@@ -46,6 +46,7 @@ from tfrecs.examples import (
     encode_example,
     encode_sequence_example,
 )
+from tfrecs.expressions import col
 from tfrecs.features import (
     FixedLenFeature,
     FixedLenSequenceFeature,
@@ -136,6 +137,7 @@ __all__ = [
     "TruncatedFileError",
     "VarLenFeature",
     "build_index",
+    "col",
     "count",
     "decode_audio",
     "decode_batch",

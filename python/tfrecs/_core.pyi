@@ -12,14 +12,17 @@ from typing_extensions import disjoint_base
 
 from tfrecs.errors import Error, ParseError
 
-__all__ = ["Buffer", "Columns", "EventDecoder", "Gather", "IndexedFile", "Indexing", "Iteration"]
-__all__ += ["Meter", "Reader", "RecordSequence", "Records", "Salvage", "Scan", "Watch", "Writer"]
-__all__ += ["coordinates", "count_records", "decode_batch", "decode_example", "decode_png"]
-__all__ += ["decode_raw", "decode_sequence_batch", "decode_sequence_example", "digest_file"]
-__all__ += ["encode_batch", "encode_example", "encode_sequence_batch", "encode_sequence_example"]
-__all__ += ["find_temporaries", "first_outside", "keep_open", "order_at", "order_length"]
-__all__ += ["parse_tensors", "resize_image", "serialize_strings", "side_by_side", "sparse_column"]
-__all__ += ["sparse_indices", "split_lists", "tensor_header"]
+__all__ = ["Buffer", "Columns", "EventDecoder", "Foreign", "Gather", "IndexedFile", "Indexing"]
+__all__ += ["Iteration", "Meter", "Reader", "RecordSequence", "Records", "Salvage", "Scan"]
+__all__ += ["Watch", "Writer", "coordinates", "count_records", "decode_batch", "decode_example"]
+__all__ += ["decode_png", "decode_raw", "decode_sequence_batch", "decode_sequence_example"]
+__all__ += ["digest_file", "encode_batch", "encode_example", "encode_sequence_batch"]
+__all__ += ["encode_sequence_example", "find_temporaries", "first_outside", "keep_open"]
+__all__ += ["order_at", "order_length", "parse_tensors", "pick_records", "resize_image"]
+__all__ += ["serialize_strings", "side_by_side", "sparse_column", "sparse_indices", "split_lists"]
+__all__ += ["tensor_header"]
+
+_Path: TypeAlias = str | PathLike[str]
 
 _Memory: TypeAlias = bytes | bytearray | memoryview | npt.NDArray[np.generic]
 """A contiguous buffer."""
@@ -35,6 +38,16 @@ _Step: TypeAlias = tuple[Any, ...]
 """("records", n), which comes first and only there, ("shuffle", seed), ("repeat", count or None),
 ("skip", n), ("take", n), ("shard", num, index, base, "uneven" or "drop" or "pad"),
 ("window", seed, size), or ("stripe", block, num, index)."""
+
+_How: TypeAlias = tuple[tuple[str, int, int, int], str, _Limits, int, int]
+"""A format, ("lines", how many are none, 0, 0), ("fixed", header, record, footer) or
+("whole", 0, 0, 0); compression type, limits, and how many files and records come in turn."""
+
+_Place: TypeAlias = tuple[list[tuple[int, int, int, int]], int, int, int]
+"""The open files (place in the cycle, which file, number and offset of the next record), whose turn
+it is, how many records it has given, and the next file."""
+
+_List: TypeAlias = list[int] | list[float] | list[bytes]
 
 _Plain: TypeAlias = Callable[[str, Any], Any]
 """Makes a value (of the feature named) one of Python's own plain types."""
@@ -77,17 +90,24 @@ class Records:
         self, index: int, reason: str, feature: str | None = None, name: str | None = None
     ) -> ParseError:
         """A ParseError in record `index` (called `name`), which says where that record stands."""
+    def _keys(self, numbered: bool) -> tuple[Buffer, Buffer]:
+        """The keys (file and, if `numbered`, number), and where each ends (int64)."""
+    def _numbered(self) -> Records:
+        """The same records, each of which knows its number here if it came from no file."""
+    def _named(self, path: str, numbers: list[int]) -> Records:
+        """The same records, which came from `path` and have these numbers there."""
+    def _digest(self) -> tuple[int, int, int]:
+        """How many records, how many bytes they have, and a checksum of them in order."""
+
+def pick_records(batches: Sequence[tuple[Records, npt.NDArray[np.int64]]]) -> Records:
+    """Some of the records of each batch, by their places there, in one batch of their own."""
 
 @final
 class Reader:
     """Reads the records of one file."""
 
     def __new__(
-        cls,
-        path: str | PathLike[str],
-        compression_type: str,
-        verify: bool,
-        limits: _Limits = ...,
+        cls, path: _Path, compression_type: str, verify: bool, limits: _Limits = ...
     ) -> Self: ...
     @property
     def compression_type(self) -> str:
@@ -114,17 +134,17 @@ class IndexedFile:
     """A file, and where each of its records is."""
 
     @staticmethod
-    def load(path: str | PathLike[str], stored: str | PathLike[str]) -> IndexedFile | None:
+    def load(path: _Path, stored: _Path) -> IndexedFile | None:
         """The index that is kept in the file `stored`; None if it is none, or of another file."""
     @staticmethod
-    def from_bytes(path: str | PathLike[str], index: bytes) -> IndexedFile | None:
+    def from_bytes(path: _Path, index: bytes) -> IndexedFile | None:
         """The index that these bytes are; None if they are none, or of another file."""
     @staticmethod
-    def from_text(path: str | PathLike[str], text: str) -> IndexedFile | None:
+    def from_text(path: _Path, text: str) -> IndexedFile | None:
         """The index that a text of offsets and lengths tells; None if it does not fit the file."""
     def to_bytes(self) -> bytes:
         """The index as it is kept in a file."""
-    def save(self, place: str | PathLike[str], as_text: bool) -> None:
+    def save(self, place: _Path, as_text: bool) -> None:
         """Writes the index to a file, whole or not at all, or a text of offsets and lengths."""
     def __len__(self) -> int: ...
     @property
@@ -157,9 +177,7 @@ class Indexing(Iterator[IndexedFile]):
 def keep_open(most: int) -> None:
     """Keeps at most so many files of sequences open from now on."""
 
-def count_records(
-    path: str | PathLike[str], compression_type: str, threads: int, limits: _Limits
-) -> int:
+def count_records(path: _Path, compression_type: str, threads: int, limits: _Limits) -> int:
     """The number of records in a file, by their headers where that can be done."""
 
 @disjoint_base
@@ -204,7 +222,7 @@ class Salvage:
 
     def __new__(
         cls,
-        path: str | PathLike[str],
+        path: _Path,
         compression_type: str,
         mode: str,
         max_lost_bytes: int | None,
@@ -256,7 +274,7 @@ class Scan(_Batches):
 
     def __new__(
         cls,
-        paths: Sequence[str | PathLike[str]],
+        paths: Sequence[_Path],
         batch: int,
         drop_remainder: bool,
         threads: int,
@@ -267,6 +285,7 @@ class Scan(_Batches):
         features: tuple[_Feature, ...] | None = None,
         lists: tuple[_Feature, ...] | None = None,
         skip_corrupt: bool = False,
+        keep: bool = False,
         most_ahead: int | None = None,
     ) -> Self: ...
     def take_skipped(self) -> list[tuple[str, int, int, Error]]:
@@ -284,7 +303,7 @@ class Gather(_Batches):
 
     def __new__(
         cls,
-        sequence: RecordSequence,
+        pool: RecordSequence | Records,
         steps: Sequence[_Step],
         epoch: int,
         batch: int,
@@ -293,8 +312,23 @@ class Gather(_Batches):
         num_threads: int,
         features: tuple[_Feature, ...] | None = None,
         lists: tuple[_Feature, ...] | None = None,
+        keep: bool = False,
         most_ahead: int | None = None,
     ) -> Self: ...
+
+@final
+class Foreign:
+    """Reads the records of several files that are not TFRecord files, in turn."""
+
+    def __new__(cls, paths: Sequence[str], how: _How, place: _Place | None = None) -> Self: ...
+    def read(self, n: int, bytes: int) -> Records:  # noqa: A002 - what it is
+        """The next records, at most `n`, and no more once they have `bytes`; none at the end."""
+    def skip(self, n: int) -> int:
+        """Passes over at most `n` records, and says how many there were."""
+    def place(self) -> _Place:
+        """Where reading is."""
+    def close(self) -> None:
+        """Closes the files."""
 
 @final
 class Writer:
@@ -302,7 +336,7 @@ class Writer:
 
     def __new__(
         cls,
-        path: str | PathLike[str],
+        path: _Path,
         compression_type: str,
         mode: str,
         atomic: bool,
@@ -342,7 +376,7 @@ class Writer:
         """Completes the file and syncs it, but leaves it unpublished."""
     def close(self) -> None:
         """Completes the file and publishes it."""
-    def publish_as(self, path: str | PathLike[str]) -> None:
+    def publish_as(self, path: _Path) -> None:
         """Publishes a finished file under this name."""
     def abandon(self) -> None:
         """Gives the file up."""
@@ -369,19 +403,8 @@ class Columns:
         """The columns' names."""
     def column(
         self, index: int
-    ) -> tuple[
-        str,
-        Buffer,
-        Buffer | None,
-        tuple[int, ...],
-        tuple[Buffer, ...],
-        Buffer | None,
-    ]:
-        """The pieces of a column.
-
-        NumPy's name of its dtype, or "bytes"; its values; the offsets of byte strings; the shape of
-        an element; the row splits of each level of lists, outermost first; which rows are there.
-        """
+    ) -> tuple[str, Buffer, Buffer | None, tuple[int, ...], tuple[Buffer, ...], Buffer | None]:
+        """The pieces of a column, as of _Pieces, but which rows are there, and its dtype's name."""
     def values(self, index: int) -> Buffer:
         """The values of column `index`, which has neither lists nor byte strings."""
     def column_to_arrow(self, index: int) -> tuple[object, object]:
@@ -428,10 +451,10 @@ def resize_image(
 ) -> Buffer:
     """The samples of an image with another height and width, by the filter bilinear or hamming."""
 
-def digest_file(path: str | PathLike[str], compression_type: str) -> tuple[int, int, int]:
+def digest_file(path: _Path, compression_type: str) -> tuple[int, int, int]:
     """The digest of a file's records: how many, how many bytes, and their checksum."""
 
-def find_temporaries(path: str | PathLike[str]) -> list[tuple[str, str, bool, int | None]]:
+def find_temporaries(path: _Path) -> list[tuple[str, str, bool, int | None]]:
     """The temporary siblings of a file: path, file, whether a writer has it open, its process."""
 
 def encode_batch(columns: object) -> Records:
@@ -440,15 +463,10 @@ def encode_batch(columns: object) -> Records:
 def encode_sequence_batch(context: object, lists: object) -> Records:
     """Encodes the rows of two tables as SequenceExamples: contexts and feature lists."""
 
-def decode_example(record: bytes) -> dict[str, list[int] | list[float] | list[bytes]]:
+def decode_example(record: bytes) -> dict[str, _List]:
     """The features of an Example as a dict of lists."""
 
-def decode_sequence_example(
-    record: bytes,
-) -> tuple[
-    dict[str, list[int] | list[float] | list[bytes]],
-    dict[str, list[list[int] | list[float] | list[bytes]]],
-]:
+def decode_sequence_example(record: bytes) -> tuple[dict[str, _List], dict[str, list[_List]]]:
     """The context of a SequenceExample as a dict of lists, its feature lists as lists of lists."""
 
 def encode_example(features: Mapping[str, Any], sort_keys: bool, plain: _Plain) -> bytes:
@@ -465,17 +483,13 @@ def encode_sequence_example(
 def sparse_indices(
     row_splits: _Memory, keys: Sequence[_Memory], already_sorted: bool
 ) -> tuple[Buffer, Buffer | None]:
-    """The indices (int64) of values such that within each row they ascend, and their places.
+    """The indices (int64) of values, which ascend within each row, and their places if those move.
 
-    Of each the number of its row, and one of each of `keys`. No places (int64) if all values are
-    where they were: if they ascend already, or if `already_sorted`, which says not to look.
+    Of each the number of its row and one of each of `keys`; `already_sorted` says not to look.
     """
 
 def side_by_side(values: _Memory, row_splits: _Memory, longest: int, filler: bytes) -> Buffer:
-    """Rows of `values` (bytes) as those of a table of `longest` elements each.
-
-    What they lack is `filler`, the bytes of an element.
-    """
+    """Rows of `values` as those of a table of `longest` elements; `filler` is what they lack."""
 
 def coordinates(row_splits: _Memory, values: int) -> Buffer:
     """For each of `values` values (int64) its row and its place in that row."""
@@ -490,18 +504,14 @@ def sparse_column(columns: Columns, index: int) -> tuple[Buffer, Buffer | None, 
     """
 
 def split_lists(records: Records | Iterable[bytes]) -> tuple[Records, Records, Buffer]:
-    """Splits serialized ExampleListWithContexts.
-
-    The contexts, the examples of all lists, and where those of each list end, with a leading 0.
-    """
+    """The contexts and examples of ExampleListWithContexts, and where lists end, from 0 on."""
 
 def decode_raw(
     values: Records | Iterable[bytes], dtype: str, size: int, swap: int, fixed_length: int | None
 ) -> Buffer:
-    """The numbers of byte strings, one behind the other: `size` bytes each.
+    """The numbers, of `size` bytes each, of byte strings; of these `swap` at a time are reversed.
 
-    Of these `swap` at a time are reversed. The byte strings must all have one length
-    (`fixed_length` None), are made so (positive), or need not (0).
+    The strings have one length (`fixed_length` None), are made so (positive), or need not (0).
     """
 
 def parse_tensors(

@@ -85,10 +85,22 @@ LAST: list[Step] = [
 ]
 
 
+def source(rng: random.Random, paths: list[Path]) -> tfrecs.Dataset:
+    """The records of files; or of memory, or lines of text."""
+    kind = rng.randrange(5)
+    if kind == 0:
+        return tfrecs.Dataset([b"%d" % n for n in range(rng.randint(1, 30))])
+    if kind == 1:
+        lines = [path.with_suffix(".txt") for path in paths]
+        cycle, block = rng.randint(1, 3), rng.randint(1, 4)
+        return tfrecs.Dataset.from_lines(lines, cycle_length=cycle, block_length=block)
+    return tfrecs.Dataset(paths, num_threads=rng.choice([1, 2]))
+
+
 def pipeline(rng: random.Random, paths: list[Path]) -> tfrecs.Dataset:
     """A dataset of some steps."""
-    ds = tfrecs.Dataset(paths, num_threads=rng.choice([1, 2]))
-    if rng.random() < 0.5:
+    ds = source(rng, paths)
+    if ds.node.order() is not None and rng.random() < 0.5:
         ds = ds.shuffle(rng.randrange(9))
     for step in rng.choices(ON_ELEMENTS, k=rng.randint(0, 4)):
         ds = step(rng, ds)
@@ -101,7 +113,9 @@ def run(cases: int, seed: int) -> tuple[int, list[str]]:
     with folder() as here:
         paths, records = [], iter(range(1000))
         for shard, (codec, size) in enumerate(zip(frames.CODECS, (13, 6, 9), strict=True)):
-            content = frames.plain([b"%d" % next(records) for _ in range(size)])
+            some = [b"%d" % next(records) for _ in range(size)]
+            content = frames.plain(some)
+            (here / f"{shard}.txt").write_bytes(b"\n".join(some))
             paths.append(frames.save(here / f"{shard}", frames.compressed(codec, content)))
         for case in range(cases):
             ds = pipeline(random.Random(seed * 1_000_003 + case), paths)

@@ -65,6 +65,17 @@ pub enum ErrorKind {
         /// Bytes that are there.
         have: u64,
     },
+    /// Records of so many bytes do not fill what stands between header and footer of a file of so many.
+    PartialRecord {
+        /// Bytes before the first record.
+        header: u64,
+        /// Bytes of a record.
+        record: u64,
+        /// Bytes behind the last record.
+        footer: u64,
+        /// Bytes of the file.
+        size: u64,
+    },
     /// The length field holds a number that no file can have.
     ImpossibleLength(u64),
     /// A compressed stream stops before its end marker or its trailer.
@@ -112,6 +123,7 @@ impl ErrorKind {
             | Self::TrailingData(..) => Category::Corrupt,
             Self::TruncatedHeader(_)
             | Self::TruncatedRecord { .. }
+            | Self::PartialRecord { .. }
             | Self::ImpossibleLength(_)
             | Self::TruncatedStream(_) => Category::Truncated,
             Self::NotTfRecord(_) => Category::NotTfRecord,
@@ -126,6 +138,31 @@ impl ErrorKind {
 }
 
 impl ErrorKind {
+    /// The text of a record that is not whole.
+    fn fmt_partial(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self::PartialRecord {
+            header,
+            record,
+            footer,
+            size,
+        } = self
+        else {
+            return Ok(());
+        };
+        let Some(body) = size.checked_sub(header.saturating_add(*footer)) else {
+            return write!(
+                f,
+                "the file has {size} bytes, fewer than header ({header} bytes) and footer \
+                 ({footer} bytes) together"
+            );
+        };
+        write!(
+            f,
+            "excluding the header ({header} bytes) and footer ({footer} bytes), the file has \
+             {body} bytes, which is not an exact multiple of the record length ({record} bytes)"
+        )
+    }
+
     /// The text of what is too much.
     fn fmt_too_much(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -171,6 +208,7 @@ impl fmt::Display for ErrorKind {
                 "truncated record: its header announces {need} more bytes (data and checksum), \
                  and the file ends after {have}"
             ),
+            Self::PartialRecord { .. } => self.fmt_partial(f),
             Self::ImpossibleLength(length) => write!(
                 f,
                 "truncated record: its header announces {length} bytes, more than any file holds"

@@ -11,17 +11,20 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::example::Decode;
 use crate::order::Order;
 use crate::ordered::Ordered;
-use crate::record::{Lent, Records, Sequence};
+use crate::record::{Lent, Records};
 use crate::scan::{Part, Scan, Weighed, Worker, room};
 use cells::Cells;
 
+pub use pool::Pool;
+
 mod cells;
+mod pool;
 
 /// What to read, and in which order.
 #[derive(Clone)]
 pub struct Pick {
     /// The records.
-    pub sequence: Arc<Sequence>,
+    pub pool: Pool,
     /// Which of them, and in which order.
     pub order: Order,
     /// The epoch to begin with.
@@ -69,18 +72,35 @@ where
     })
 }
 
+/// As [`gather_columns`], but with the columns come the records themselves.
+///
+/// # Errors
+/// As for [`gather_records`].
+pub fn gather_both<D>(pick: &Pick, mut make: impl FnMut() -> D) -> Result<Scan<(D::Batch, Records)>>
+where
+    D: Decode<Batch: Send + 'static> + Send + 'static,
+{
+    start(pick, |mut reader| {
+        let mut worker = Worker::new(make(), false);
+        move |positions| {
+            let part = reader.part(positions)?;
+            worker.decode_kept(part.into_records(&mut reader.lent, false)?)
+        }
+    })
+}
+
 fn start<T, W>(pick: &Pick, mut make: impl FnMut(Reader) -> W) -> Result<Scan<T>>
 where
     T: Weighed + Send + 'static,
     W: FnMut(Range<u64>) -> Result<T> + Send + 'static,
 {
-    let (records, there) = (pick.order.records(), pick.sequence.len() as u64);
+    let (records, there) = (pick.order.records(), pick.pool.len() as u64);
     if records > there {
         return Err(Error::spec(format!(
             "an order of {records} records is asked for of {there}"
         )));
     }
-    pick.sequence.prepare();
+    pick.pool.prepare();
     let cells = Cells::of(pick).map(Arc::new);
     let (mut batches, begun) = (Batches::new(pick), cells.clone());
     let next = move || {
@@ -141,7 +161,7 @@ impl Batches {
 
 /// What reads a batch at a time.
 struct Reader {
-    sequence: Arc<Sequence>,
+    pool: Pool,
     order: Order,
     epoch: u64,
     /// What the records are taken from, if they are not read one by one.
@@ -156,7 +176,7 @@ impl Reader {
     fn new(pick: &Pick, cells: Option<Arc<Cells>>) -> Self {
         Self {
             cells,
-            sequence: Arc::clone(&pick.sequence),
+            pool: pick.pool.clone(),
             order: pick.order.clone(),
             epoch: pick.epoch,
             lent: Lent::default(),
@@ -174,7 +194,7 @@ impl Reader {
         self.records.clear();
         self.order.fill(positions, self.epoch, &mut self.records)?;
         indices_of(&self.records, &mut self.indices)?;
-        let records = self.sequence.read_alone(&self.indices, &mut self.lent);
+        let records = self.pool.read_alone(&self.indices, &mut self.lent);
         records.map(Part::Read)
     }
 }

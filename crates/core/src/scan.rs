@@ -115,6 +115,31 @@ impl<B> Weighed for (B, Records) {
     }
 }
 
+/// As [`scan_columns`], but with the columns come the records themselves: for whoever decodes a little of them to
+/// choose some, and then the rest of these.
+///
+/// # Errors
+/// As for [`scan_records`].
+pub fn scan_both<D>(
+    request: &Request,
+    mut make: impl FnMut() -> D,
+) -> Result<Scan<(D::Batch, Records)>>
+where
+    D: Decode<Batch: Send + 'static> + Send + 'static,
+{
+    let verify = request.verifies();
+    start(request, || {
+        let (mut worker, mut lent) = (Worker::new(make(), false), Lent::default());
+        move |parts: Vec<Part>| {
+            let mut read = Vec::with_capacity(parts.len());
+            for part in parts {
+                read.push(part.into_records(&mut lent, verify)?);
+            }
+            worker.decode_kept(joined(read))
+        }
+    })
+}
+
 fn start<T, W>(request: &Request, mut make: impl FnMut() -> W) -> Result<Scan<T>>
 where
     T: Weighed + Send + 'static,
@@ -380,6 +405,12 @@ impl<D: Decode> Worker<D> {
         let columns = self.decoder.finish();
         let columns = columns.map_err(|error| Error::spec(error.to_string()))?;
         Ok((columns, joined(parts.iter().map(Part::places).collect())))
+    }
+
+    /// The columns of a batch, and its records, which have been checked.
+    pub fn decode_kept(&mut self, records: Records) -> Result<(D::Batch, Records)> {
+        let (columns, _) = self.decode(&[Part::Read(records.clone())])?;
+        Ok((columns, records))
     }
 
     fn read_and_push(&mut self, extent: &Extent, row: &mut usize) -> Result<()> {

@@ -39,6 +39,8 @@ pub enum Kind {
 pub struct Wanted {
     pub features: Option<Vec<FeatureSpec>>,
     pub lists: Option<Vec<ListSpec>>,
+    /// Whether the records themselves are wanted beside the features, and not only their places.
+    pub keep: bool,
 }
 
 /// A batch.
@@ -53,8 +55,10 @@ impl Wanted {
     pub fn of(
         features: Option<Bound<'_, PyTuple>>,
         lists: Option<Bound<'_, PyTuple>>,
+        keep: bool,
     ) -> PyResult<Self> {
         Ok(Self {
+            keep,
             features: assemble(features, SpecPieces::feature)?,
             lists: assemble(lists, SpecPieces::list)?,
         })

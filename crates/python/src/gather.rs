@@ -4,12 +4,13 @@ use pyo3::prelude::*;
 use pyo3::types::{PyAnyMethods, PyTuple};
 use tfrecs_core::Result;
 use tfrecs_core::example::{ExampleDecoder, SequenceDecoder};
-use tfrecs_core::gather::{Pick, gather_columns, gather_records};
+use tfrecs_core::gather::{Pick, Pool, gather_both, gather_columns, gather_records};
 use tfrecs_core::order::{Order, Policy, Shard, Step};
 
 use crate::batches::{Batches, Kind, Wanted};
 use crate::error::{Raise, wrong_type};
 use crate::meter::PyMeter;
+use crate::records::PyRecords;
 use crate::sequence::PySequence;
 
 /// A step of an order, as Python hands it in: its name, and what it takes.
@@ -100,11 +101,11 @@ pub struct PyGather(Batches);
 impl PyGather {
     /// Begins to read.
     #[new]
-    #[pyo3(signature = (sequence, steps, epoch, batch, drop_remainder, first_batch, num_threads, features=None, lists=None, most_ahead=None))]
+    #[pyo3(signature = (pool, steps, epoch, batch, drop_remainder, first_batch, num_threads, features=None, lists=None, keep=false, most_ahead=None))]
     #[allow(clippy::too_many_arguments, reason = "nobody but Dataset calls it")]
     fn new(
         py: Python<'_>,
-        sequence: &Bound<'_, PySequence>,
+        pool: &Bound<'_, PyAny>,
         steps: Vec<GivenStep>,
         epoch: u64,
         batch: usize,
@@ -113,10 +114,11 @@ impl PyGather {
         num_threads: usize,
         features: Option<Bound<'_, PyTuple>>,
         lists: Option<Bound<'_, PyTuple>>,
+        keep: bool,
         most_ahead: Option<usize>,
     ) -> PyResult<Self> {
         let pick = Pick {
-            sequence: sequence.get().sequence(py)?,
+            pool: pool_of(pool)?,
             order: order_of(py, steps)?,
             epoch,
             batch,
@@ -125,7 +127,7 @@ impl PyGather {
             threads: num_threads,
             most_ahead: most_ahead.unwrap_or(usize::MAX),
         };
-        let wanted = Wanted::of(features, lists)?;
+        let wanted = Wanted::of(features, lists, keep)?;
         let started = py.detach(|| start(&pick, &wanted));
         Ok(Self(Batches::new(started.or_raise(py)?)))
     }
@@ -149,10 +151,22 @@ impl PyGather {
     }
 }
 
+/// Records of files, or in memory.
+fn pool_of(pool: &Bound<'_, PyAny>) -> PyResult<Pool> {
+    if let Ok(records) = pool.cast::<PyRecords>() {
+        return Ok(Pool::Memory(records.get().0.clone()));
+    }
+    let sequence = pool.cast::<PySequence>()?;
+    Ok(Pool::Files(sequence.get().sequence(pool.py())?))
+}
+
 fn start(pick: &Pick, wanted: &Wanted) -> Result<Kind> {
     let (features, lists) = (wanted.features.as_deref(), wanted.lists.as_deref());
     match (features, lists) {
         (None, None) => gather_records(pick).map(Kind::Records),
+        (features, None) if wanted.keep => {
+            gather_both(pick, || ExampleDecoder::new(features)).map(Kind::Examples)
+        }
         (features, None) => {
             gather_columns(pick, || ExampleDecoder::new(features)).map(Kind::Examples)
         }

@@ -17,6 +17,7 @@ mod encode;
 mod error;
 mod event;
 mod example;
+mod foreign;
 mod gather;
 mod indexed;
 mod lists;
@@ -65,6 +66,8 @@ mod _core {
         decode_example, decode_sequence_example, encode_example, encode_sequence_example,
     };
     #[pymodule_export]
+    use crate::foreign::PyForeign;
+    #[pymodule_export]
     use crate::gather::{PyGather, order_at, order_length};
     #[pymodule_export]
     use crate::indexed::{PyIndexedFile, PyIndexing, count_records, keep_open};
@@ -81,7 +84,7 @@ mod _core {
     #[pymodule_export]
     use crate::reader::{PyIteration, PyReader};
     #[pymodule_export]
-    use crate::records::PyRecords;
+    use crate::records::{PyRecords, pick_records};
     #[pymodule_export]
     use crate::resize::resize_image;
     #[pymodule_export]

@@ -1,15 +1,19 @@
 //! Batches of records.
 
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use arrow_buffer::Buffer;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyIterator, PyType};
 use tfrecs_core::Error;
-use tfrecs_core::record::Records;
+use tfrecs_core::record::{Digest, Lent, Picked, Records};
 
+use crate::borrowed::borrow;
 use crate::bytes::bytes_of;
-use crate::error::{raise, wrong_type};
+use crate::columns::PyBuffer;
+use crate::error::{Raise, raise, wrong_type};
 use crate::places::Places;
 
 /// A batch of records: a sequence of bytes over one buffer.
@@ -100,6 +104,40 @@ impl PyRecords {
         self.0.iter().map(|record| bytes_of(py, record)).collect()
     }
 
+    /// The key of each record, its file and (if `numbered`) its number there, one behind the other, and where each ends
+    /// (int64, with a leading 0).
+    fn _keys(&self, py: Python<'_>, numbered: bool) -> (PyBuffer, PyBuffer) {
+        let (keys, ends) = py.detach(|| self.0.keys(numbered));
+        (
+            PyBuffer::values(Buffer::from_vec(keys)),
+            PyBuffer::structure(Buffer::from_vec(ends)),
+        )
+    }
+
+    /// The same records, each of which knows its number here if it came from no file.
+    fn _numbered(&self) -> Self {
+        Self(self.0.numbered())
+    }
+
+    /// The same records, which came from `path` and have these numbers there.
+    #[allow(clippy::needless_pass_by_value, reason = "Python hands them in")]
+    fn _named(&self, path: PathBuf, numbers: Vec<u64>) -> PyResult<Self> {
+        if numbers.len() != self.0.len() {
+            let (found, wanted) = (self.0.len(), numbers.len());
+            return Err(wrong_type(format!(
+                "{wanted} records were asked for, and {found} came"
+            )));
+        }
+        Ok(Self(self.0.named(&path, &numbers)))
+    }
+
+    /// How many records there are, how many bytes they have, and a checksum of them in order.
+    fn _digest(&self, py: Python<'_>) -> (u64, u64, u32) {
+        let mut digest = Digest::default();
+        py.detach(|| self.0.iter().for_each(|record| digest.add(record)));
+        (digest.records, digest.bytes, digest.checksum)
+    }
+
     /// Pickles the records, without where they came from.
     fn __reduce__(slf: Bound<'_, Self>) -> PyResult<(Bound<'_, PyType>, (Pickled<'_>,))> {
         Ok((slf.get_type(), (slf.get().tolist(slf.py())?,)))
@@ -132,6 +170,27 @@ impl PyRecords {
             self.0.payload_bytes()
         )
     }
+}
+
+/// Some of the records of each batch, by their places there (int64 buffers), in one batch of their own.
+#[pyfunction]
+pub fn pick_records(
+    py: Python<'_>,
+    batches: Vec<(PyRef<'_, PyRecords>, Bound<'_, PyAny>)>,
+) -> PyResult<PyRecords> {
+    let (mut parts, mut picks) = (Vec::new(), Vec::new());
+    for (records, places) in batches {
+        let part = as_u32(parts.len());
+        let places = borrow::<i64>(&places)?;
+        picks.extend(places.iter().map(|&place| (part, as_u32(place))));
+        parts.push(records.0.clone());
+    }
+    let picked = py.detach(|| Picked::new(parts, picks).copied(&mut Lent::default()));
+    picked.map(PyRecords).or_raise(py)
+}
+
+fn as_u32(number: impl TryInto<u32>) -> u32 {
+    number.try_into().unwrap_or(u32::MAX)
 }
 
 /// Iterates over records.

@@ -10,7 +10,7 @@ use tfrecs_core::Result;
 use tfrecs_core::example::{ExampleDecoder, SequenceDecoder};
 use tfrecs_core::record::ReadOptions;
 use tfrecs_core::record::salvage::SkippedRegion;
-use tfrecs_core::scan::{Request, Skipped, scan_columns, scan_records};
+use tfrecs_core::scan::{Request, Skipped, scan_both, scan_columns, scan_records};
 
 use crate::batches::{Batches, Kind, Wanted};
 use crate::error::Raise;
@@ -29,8 +29,12 @@ pub struct PyScan {
 impl PyScan {
     /// Begins to read.
     #[new]
-    #[pyo3(signature = (paths, batch, drop_remainder, threads, compression_type, verify, limits, most_bytes=None, features=None, lists=None, skip_corrupt=false, most_ahead=None))]
-    #[allow(clippy::too_many_arguments, reason = "nobody but Dataset calls it")]
+    #[pyo3(signature = (paths, batch, drop_remainder, threads, compression_type, verify, limits, most_bytes=None, features=None, lists=None, skip_corrupt=false, keep=false, most_ahead=None))]
+    #[allow(
+        clippy::too_many_arguments,
+        clippy::fn_params_excessive_bools,
+        reason = "nobody but Dataset calls it"
+    )]
     fn new(
         py: Python<'_>,
         paths: Vec<PathBuf>,
@@ -44,6 +48,7 @@ impl PyScan {
         features: Option<Bound<'_, PyTuple>>,
         lists: Option<Bound<'_, PyTuple>>,
         skip_corrupt: bool,
+        keep: bool,
         most_ahead: Option<usize>,
     ) -> PyResult<Self> {
         let skipped = skip_corrupt.then(Skipped::default);
@@ -61,7 +66,7 @@ impl PyScan {
             most_ahead: most_ahead.unwrap_or(usize::MAX),
             skipped: skipped.clone(),
         };
-        let started = start(&request, &Wanted::of(features, lists)?);
+        let started = start(&request, &Wanted::of(features, lists, keep)?);
         Ok(Self {
             batches: Batches::new(started.or_raise(py)?),
             skipped,
@@ -112,6 +117,9 @@ fn start(request: &Request, wanted: &Wanted) -> Result<Kind> {
     let (features, lists) = (wanted.features.as_deref(), wanted.lists.as_deref());
     match (features, lists) {
         (None, None) => scan_records(request).map(Kind::Records),
+        (features, None) if wanted.keep => {
+            scan_both(request, || ExampleDecoder::new(features)).map(Kind::Examples)
+        }
         (features, None) => {
             scan_columns(request, || ExampleDecoder::new(features)).map(Kind::Examples)
         }

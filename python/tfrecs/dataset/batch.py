@@ -8,12 +8,10 @@ from itertools import islice
 from typing import Any
 
 from tfrecs.dataset.collate import collate
-from tfrecs.dataset.files import Files
 from tfrecs.dataset.gathered import Batches
 from tfrecs.dataset.node import Step
 from tfrecs.dataset.order import Length
 from tfrecs.dataset.saved import Saved
-from tfrecs.dataset.skipping import Replayed
 from tfrecs.dataset.stage import Behind, Run, Stage
 
 
@@ -29,6 +27,8 @@ class Batch(Step):
         rest = ", drop_remainder=True" if self.drop_remainder else ""
         return f"  .batch({self.size}{rest})"
 
+    has_batches = True
+
     def length(self) -> Length:
         """Return how many batches there are."""
         return batches(self.source.length(), self.size, self.drop_remainder)
@@ -42,10 +42,9 @@ class Batch(Step):
 
     def begin(self, run: Run, saved: Saved | None) -> Stage:
         """Begin with elements that no native code makes batches of."""
-        if isinstance(self.source, Files):
-            scan = self.source.scan(self.size, self.drop_remainder)
-            scan.count_in(run.meters.reading(self.source))
-            return Replayed(scan, self.source.spec.batch, saved, one_by_one=False)
+        batched = self.source.batched(self.size, self.drop_remainder, run, saved)
+        if batched is not None:
+            return batched
         source = self.source.start(run, saved)
         return Groups(source, self.size, self.drop_remainder, collate)
 

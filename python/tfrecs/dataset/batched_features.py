@@ -172,7 +172,7 @@ def _opened(
     made = function(files, *reader_args)
     if not isinstance(made, Dataset):
         raise SpecError(f"reader must return a Dataset of records, not {type(made).__name__}")
-    if any(source.spec.parses for source in sources_of(made.node)):
+    if any(source.parses for source in sources_of(made.node)):
         raise SpecError("reader must return a Dataset of records, and this one parses them")
     order = made.node.order()
     if order is not None and order.keyed:

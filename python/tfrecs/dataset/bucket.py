@@ -4,32 +4,63 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from tfrecs.dataset.chosen import Choice
+from tfrecs.dataset.divided import RecordBuckets, check_length
 from tfrecs.dataset.node import Step, called, name_of
 from tfrecs.dataset.order import Length
 from tfrecs.dataset.padded_batch import Padding, padded
+from tfrecs.dataset.rows import row_table
 from tfrecs.dataset.saved import MOST, Saved, State
 from tfrecs.dataset.stage import Behind, Run, Stage
-from tfrecs.errors import StateError
+from tfrecs.errors import SpecError, StateError
+from tfrecs.expressions import Expression
+from tfrecs.features import FixedLenFeature
 
 
 @dataclass(frozen=True, eq=False)
 class Bucket(Step):
     """Padded batches of the elements whose lengths lie between the same boundaries."""
 
-    length_of: Callable[[Any], Any]
+    length_of: Callable[[Any], Any] | Expression
     boundaries: tuple[int, ...]
     sizes: tuple[int, ...]
     padding: Padding
     drop_remainder: bool
+    to_boundary: bool
+
+    @classmethod
+    def of(cls, *given: Any) -> Bucket:
+        """Return the step, if it makes sense.
+
+        Raises:
+            SpecError: The length makes no sense for records of these features.
+        """
+        made = cls(*given)
+        choice = made.choice_to_divide()
+        if choice is not None and isinstance(made.length_of, Expression):
+            check_length(made.length_of, choice)
+        return made
+
+    def choice_to_divide(self) -> Choice | None:
+        """Return the records to be divided, where that need not be done one by one."""
+        choice = self.source.choice()
+        if choice is None or not isinstance(self.length_of, Expression):
+            return None
+        return None if choice.order.files.spec.features is None else choice
 
     def describe(self) -> str:
         """Return the call."""
         rest = ", drop_remainder=True" if self.drop_remainder else ""
-        what = f"{name_of(self.length_of)}, {list(self.boundaries)}, {list(self.sizes)}"
+        rest += ", pad_to_bucket_boundary=True" if self.to_boundary else ""
+        by = self.length_of
+        length = repr(by) if isinstance(by, Expression) else name_of(by)
+        what = f"{length}, {list(self.boundaries)}, {list(self.sizes)}"
         return f"  .bucket_by_length({what}{self.padding.describe()}{rest})"
+
+    has_batches = True
 
     def length(self) -> Length:
         """Return None: it depends on the lengths."""
@@ -37,7 +68,36 @@ class Bucket(Step):
 
     def begin(self, run: Run, saved: Saved | None) -> Stage:
         """Begin with empty buckets, or with what a state says is in them."""
+        choice = self.choice_to_divide()
+        if choice is not None and isinstance(self.length_of, Expression):
+            return RecordBuckets(self, self.length_of, choice, run, saved)
         return _Buckets(self, run, saved)
+
+    def length_of_one(self, element: Any) -> int:
+        """Return the length of an element."""
+        if not isinstance(self.length_of, Expression):
+            return int(called(self.length_of, element, self))
+        array, valid = self.length_of.evaluate(row_table(element, self.describe().strip()))
+        return 0 if valid is not None and not valid[0] else int(array[0])
+
+    def padding_of(self, bucket: int) -> Padding:
+        """Return how the elements of a bucket are padded.
+
+        Raises:
+            SpecError: To a boundary, and there is none.
+        """
+        if not self.to_boundary:
+            return self.padding
+        if bucket >= len(self.boundaries):
+            raise SpecError(
+                f"an element has a length of {self.boundaries[-1] if self.boundaries else 0} or "
+                "more, and pad_to_bucket_boundary needs a boundary behind it"
+            )
+        choice = self.source.choice()
+        features = (choice and choice.order.files.spec.features) or {}
+        fixed = {name for name, one in features.items() if isinstance(one, FixedLenFeature)}
+        length = self.boundaries[bucket] - 1
+        return replace(self.padding, length=length, fixed=frozenset(fixed))
 
 
 @dataclass(frozen=True)
@@ -95,8 +155,7 @@ class _Buckets(Behind):
         return None
 
     def _bucket_of(self, waiting: _Waiting) -> int:
-        length = called(self._node.length_of, waiting.element, self._node)
-        return bisect_right(self._node.boundaries, length)
+        return bisect_right(self._node.boundaries, self._node.length_of_one(waiting.element))
 
     def __next__(self) -> Any:
         while (waiting := self._pull()) is not None:
@@ -104,18 +163,18 @@ class _Buckets(Behind):
             bucket = self._buckets[which]
             bucket.append(waiting)
             if len(bucket) >= self._node.sizes[which]:
-                return self._taken(bucket)
+                return self._taken(bucket, which)
         while self._flushed < len(self._buckets):
             bucket = self._buckets[self._flushed]
             self._flushed += 1
             if bucket and not self._node.drop_remainder:
-                return self._taken(bucket)
+                return self._taken(bucket, self._flushed - 1)
         raise StopIteration
 
-    def _taken(self, bucket: list[_Waiting]) -> Any:
+    def _taken(self, bucket: list[_Waiting], which: int) -> Any:
         elements = [waiting.element for waiting in bucket]
         bucket.clear()
-        return padded(elements, self._node.padding)
+        return padded(elements, self._node.padding_of(which))
 
     def state(self) -> State:
         """Return where the source was before the oldest element that waits, and which ones do."""

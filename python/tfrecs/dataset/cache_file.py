@@ -26,6 +26,7 @@ from tfrecs.dataset.iterator import sources_of
 from tfrecs.dataset.node import Node, Step, name_of
 from tfrecs.dataset.one_by_one import Made
 from tfrecs.dataset.order import Length, RecordOrder
+from tfrecs.dataset.root import Root
 from tfrecs.dataset.saved import Saved, State
 from tfrecs.dataset.spec import Spec
 from tfrecs.dataset.stage import Behind, Run, Stage
@@ -87,8 +88,7 @@ class CacheFile(Step):
         return {
             "tfrecs cache": VERSION,
             "files": [
-                {**files.fingerprint, "skips": files.reading.skips}
-                for files in sources_of(self.source)
+                {**files.fingerprint, "skips": files.skips} for files in sources_of(self.source)
             ],
             "plan": list(_lines(self.source)),
             "python": list(sys.version_info[:2]),
@@ -144,10 +144,7 @@ def _lines(node: Node) -> Iterator[str]:
     """Yield the steps of a plan, as far as elements depend on them."""
     for source in node.sources:
         yield from _lines(source)
-    if isinstance(node, Files):
-        yield "\n".join(["Dataset", *node.spec.lines()])
-    else:
-        yield node.describe()
+    yield node.identity() if isinstance(node, Root) else node.describe()
 
 
 def _first(line: str | None) -> str:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Self
 
+from tfrecs.access import IndexedRecords
 from tfrecs.dataset.exports import Exports
-from tfrecs.dataset.files import Files, Reading
+from tfrecs.dataset.files import Reading
 from tfrecs.dataset.iterator import DatasetIterator, sources_of
+from tfrecs.dataset.memory import RecordSource
 from tfrecs.dataset.node import Node
 from tfrecs.dataset.skipping import Losses, checked_choice
+from tfrecs.dataset.sources import Sources, source_of
 from tfrecs.dataset.spec import Spec
 from tfrecs.dataset.stage import Run
 from tfrecs.dataset.stats import DatasetStats
@@ -18,11 +21,12 @@ from tfrecs.dataset.transforms import Transforms
 from tfrecs.features import Features
 from tfrecs.leaves import integration
 from tfrecs.limits import checked_limit, checked_limits, checked_threads
-from tfrecs.paths import Paths, expand_paths
+from tfrecs.paths import Paths
+from tfrecs.records import Records
 from tfrecs.salvage import SkippedRegion
 
 
-class Dataset(Transforms, Exports):
+class Dataset(Transforms, Exports, Sources):
     """The records of TFRecord files, parsed or not, in batches or one by one.
 
     A dataset is a plan: it only describes what to do, a step for each call, and iterating does it.
@@ -32,7 +36,11 @@ class Dataset(Transforms, Exports):
     where it is, and goes on from there in another process (DatasetIterator).
 
     Args:
-        paths: A path, a pattern (`*`, `?`, `[…]`, `**`), or several of them, in order.
+        paths: A path, a pattern (`*`, `?`, `[…]`, `**`), or several of them, in order. Or records:
+            Records, a list of bytes, what open() returns, or any object with `__len__()` and
+            `read_records(indices)`, which returns Records or a list of bytes; how files are read
+            does not matter then. (Text and other files: from_lines(), from_fixed_length(),
+            from_files().)
         features: What to parse of `tf.train.Example` records, as for parse_example; None gives the
             records themselves.
         context_features: What to parse of the contexts of SequenceExamples, as for
@@ -85,7 +93,7 @@ class Dataset(Transforms, Exports):
 
     def __init__(
         self,
-        paths: Paths,
+        paths: Paths | Records | IndexedRecords | Sequence[bytes] | RecordSource,
         features: Features | None = None,
         *,
         context_features: Features | None = None,
@@ -115,8 +123,7 @@ class Dataset(Transforms, Exports):
             else checked_limit("max_buffer_bytes", max_buffer_bytes),
         )
         spec = Spec(features, context_features, sequence_features)
-        files = tuple(expand_paths(paths))
-        self._node: Node = Files(files, spec, reading, progress=bool(progress))
+        self._node: Node = source_of(paths, spec, reading, progress=bool(progress))
         self._epoch = 0
 
     @property

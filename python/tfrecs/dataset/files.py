@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -12,13 +11,12 @@ from tfrecs import _core
 from tfrecs.access import IndexedRecords
 from tfrecs.access import open as open_records
 from tfrecs.dataset.gathered import AHEAD, AHEAD_BYTES
-from tfrecs.dataset.node import Node
 from tfrecs.dataset.order import Length, RecordOrder
-from tfrecs.dataset.saved import Saved, State
+from tfrecs.dataset.root import Root, content_of
+from tfrecs.dataset.saved import Saved
 from tfrecs.dataset.skipping import Losses, Replayed, Skipping
 from tfrecs.dataset.spec import Spec
 from tfrecs.dataset.stage import Run, Stage
-from tfrecs.errors import StateError
 from tfrecs.indices import is_indexed
 from tfrecs.lazily import lazily
 from tfrecs.limits import Limits
@@ -59,7 +57,7 @@ class Reading:
 
 
 @dataclass(frozen=True, eq=False)
-class Files(Node):
+class Files(Root):
     """Records of files, one file behind the other."""
 
     paths: tuple[str, ...]
@@ -68,7 +66,10 @@ class Files(Node):
     losses: Losses = field(default_factory=Losses)
     progress: bool = False
 
-    sources = ()
+    @property
+    def parses(self) -> bool:
+        """Whether features are parsed."""
+        return self.spec.parses
 
     @property
     def at_once(self) -> int:
@@ -89,6 +90,11 @@ class Files(Node):
             max_record_bytes=record,
             max_decompressed_bytes=decompressed,
         )
+
+    @property
+    def skips(self) -> bool:
+        """Whether damage is skipped."""
+        return self.reading.skips
 
     @property
     def is_counted(self) -> bool:
@@ -133,13 +139,26 @@ class Files(Node):
         scan.count_in(run.meters.reading(self))
         return Replayed(scan, self.spec.one, saved, one_by_one=True)
 
+    def batched(
+        self, size: int, drop_remainder: bool, run: Run, saved: Saved | None
+    ) -> Stage | None:
+        """Read batches, around the damage."""
+        scan = self.scan(size, drop_remainder)
+        scan.count_in(run.meters.reading(self))
+        return Replayed(scan, self.spec.batch, saved, one_by_one=False)
+
     def scan(
-        self, size: int, drop_remainder: bool, most_bytes: int | None = None, raw: bool = False
+        self,
+        size: int,
+        drop_remainder: bool,
+        most_bytes: int | None = None,
+        raw: bool = False,
+        beside: tuple[Any, ...] | None = None,
     ) -> _core.Scan | Skipping:
         """Begin to read batches from the beginning, without an index."""
         how = self.reading
         logger.debug("reads %d files, from the beginning of %s", len(self.paths), self.paths[0])
-        features, lists = (None, None) if raw else self.spec.columns()
+        features, lists = self.spec.columns_of(raw, beside)
         scan = _core.Scan(
             self.paths,
             size,
@@ -152,6 +171,7 @@ class Files(Node):
             features,
             lists,
             how.skips,
+            beside is not None,
             how.most_ahead,
         )
         if not how.skips:
@@ -167,9 +187,10 @@ class Files(Node):
         drop_remainder: bool,
         first_batch: int,
         raw: bool = False,
+        beside: tuple[Any, ...] | None = None,
     ) -> _core.Gather:
         """Begin to read batches of records in the order that `steps` say."""
-        features, lists = (None, None) if raw else self.spec.columns()
+        features, lists = self.spec.columns_of(raw, beside)
         how = self.reading
         return _core.Gather(
             self.records,
@@ -181,6 +202,7 @@ class Files(Node):
             how.threads,
             features,
             lists,
+            beside is not None,
             how.most_ahead,
         )
 
@@ -190,28 +212,10 @@ class Files(Node):
         each = max(total // max(len(self.records), 1), 1)
         return max(min(nbytes // each, most), 1)
 
-    @lazily
-    def fingerprint(self) -> State:
-        """Return what tells these files from others, wherever they lie."""
-        sizes = [(os.path.basename(path), os.stat(path).st_size) for path in self.paths]  # noqa: PTH116, PTH119
-        digest = hashlib.sha256(repr(sizes).encode()).hexdigest()[:16]
-        return {"count": len(sizes), "bytes": sum(size for _, size in sizes), "digest": digest}
+    def identity(self) -> str:
+        """Return what is parsed: files are told apart by their sizes, wherever they lie."""
+        return "\n".join(["Dataset", *self.spec.lines()])
 
-    def check(self, saved: Saved) -> None:
-        """Refuse a state of other files.
-
-        Raises:
-            StateError: It is one.
-        """
-        ours = self.fingerprint
-        count, size = saved.integer("count"), saved.integer("bytes")
-        if (count, size) != (ours["count"], ours["bytes"]):
-            raise StateError(
-                f"the state is of other files: of {count} with {size} bytes together, and these "
-                f"are {ours['count']} with {ours['bytes']} bytes"
-            )
-        if saved.string("digest") != ours["digest"]:
-            raise StateError(
-                "the state is of other files, as many and as large together: their names, sizes "
-                "or order differ"
-            )
+    def content(self) -> tuple[int, int, Any]:
+        """Return what tells the files from others."""
+        return content_of(self.paths)

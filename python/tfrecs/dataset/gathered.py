@@ -7,14 +7,38 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
+import numpy as np
+
 from tfrecs.arrays import BytesArray
+from tfrecs.arrays.native import view
 from tfrecs.dataset.order import RecordOrder
 from tfrecs.dataset.saved import Saved, State
+from tfrecs.dataset.spec import Spec
 from tfrecs.dataset.stage import Run, Stage
+from tfrecs.errors import ParseError
+from tfrecs.records import Records
 
 # What is read at once where records are wanted one by one: records, or bytes.
 AHEAD = 256
 AHEAD_BYTES = 1 << 20
+
+
+def keys_of(records: Records, numbered: bool = True) -> BytesArray:
+    """Return the keys of records: the file of each, and its number there."""
+    keys, ends = records._keys(numbered)  # noqa: SLF001 - not for users
+    return BytesArray(view(keys, np.uint8), view(ends, np.int64))
+
+
+def parsed_one(spec: Spec, place: int, record: bytes, records: Records) -> Any:
+    """Return what is made of a record, the one at this place of `records`.
+
+    Raises:
+        ParseError: It does not have what was asked for; the text says which record of which file.
+    """
+    try:
+        return spec.one(record)
+    except ParseError as error:
+        raise records.parse_error(place, error.reason, error.feature) from error
 
 
 class Batches(Stage):
@@ -27,19 +51,16 @@ class Batches(Stage):
         self._order, saved = order.at_shard(saved, size)
         self._files = order.files
         self._at = 0 if saved is None else saved.integer("at")
-        self._size, self._epoch = size, run.epoch
-        self._striped = self._order
-        self._native = self._begin(run, drop_remainder)
+        self._native = self._begin(run, size, drop_remainder)
         self._native.count_in(run.meters.reading(self._files))
 
-    def _begin(self, run: Run, drop_remainder: bool) -> Any:
+    def _begin(self, run: Run, size: int, drop_remainder: bool) -> Any:
         if self._at == 0 and not self._order.steps and run.stripe is None:
-            return self._files.scan(self._size, drop_remainder)
+            return self._files.scan(size, drop_remainder)
+        striped = self._order
         if run.stripe is not None:
-            self._striped = self._order.then("stripe", self._size, *run.stripe)
-        return self._files.gather(
-            self._striped.native, run.epoch, self._size, drop_remainder, self._at
-        )
+            striped = striped.then("stripe", size, *run.stripe)
+        return self._files.gather(striped.native, run.epoch, size, drop_remainder, self._at)
 
     def __next__(self) -> Any:
         """Return the next batch."""
@@ -50,12 +71,10 @@ class Batches(Stage):
         except BaseException:
             self.close()
             raise
-        return (self._keys(), made) if self._order.keyed else made
-
-    def _keys(self) -> BytesArray:
-        """Return the keys of the batch that came last."""
-        start = (self._at - 1) * self._size
-        return BytesArray.from_values(self._striped.keys(start, self._size, self._epoch))
+        if not self._order.keyed:
+            return made
+        # Beside what is parsed stand the places of the records.
+        return keys_of(batch[-1] if isinstance(batch, tuple) else batch), made
 
     def state(self) -> State:
         """Return how many batches there were."""
@@ -79,8 +98,9 @@ class Elements(Stage):
         self._run, self._at = run, at
         self._native = self._batches()
         self._native.count_in(run.meters.reading(self._files))
-        self._ready: Iterator[bytes] = iter(())
+        self._ready: Iterator[tuple[int, bytes]] = iter(())
         self._keys: Iterator[bytes] = iter(())
+        self._records = Records([])
 
     def _batches(self) -> Any:
         if self._at == 0 and not self._order.steps and self._run.stripe is None:
@@ -97,20 +117,19 @@ class Elements(Stage):
 
     def __next__(self) -> Any:
         """Return the next record, or what is parsed of it."""
-        record = next(self._ready, None)
-        if record is None:
-            record = self._read()
+        numbered = next(self._ready, None)
+        if numbered is None:
+            numbered = self._read()
         self._at += 1
-        made = self._files.spec.one(record)
+        made = parsed_one(self._files.spec, *numbered, self._records)
         return (next(self._keys), made) if self._order.keyed else made
 
-    def _read(self) -> bytes:
-        """Return the first of some more records."""
-        records = next(self._native)
-        self._ready = iter(records)
+    def _read(self) -> tuple[int, bytes]:
+        """Return the first of some more records, and its place among them."""
+        self._records = records = next(self._native)
+        self._ready = enumerate(records)
         if self._order.keyed:
-            keys = self._striped().keys(self._at, len(records), self._run.epoch)
-            self._keys = iter(keys)
+            self._keys = iter(keys_of(records).tolist())
         return next(self._ready)
 
     def skip(self, n: int) -> None:

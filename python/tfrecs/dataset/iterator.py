@@ -7,9 +7,9 @@ import traceback
 from collections.abc import Iterator, Mapping
 from typing import Any, Self
 
-from tfrecs.dataset.files import Files
 from tfrecs.dataset.node import Node
 from tfrecs.dataset.progress import Bar, bar_of
+from tfrecs.dataset.root import Root
 from tfrecs.dataset.saved import Saved, State
 from tfrecs.dataset.shard import Shard
 from tfrecs.dataset.stage import Run, Stage
@@ -188,20 +188,19 @@ class DatasetIterator(Iterator[Any]):
         self.close()
 
 
-def sources_of(node: Node) -> list[Files]:
+def sources_of(node: Node) -> list[Root]:
     """Return the sources of a plan."""
-    if isinstance(node, Files):
+    if isinstance(node, Root):
         return [node]
-    return [files for source in node.sources for files in sources_of(source)]
+    return [root for source in node.sources for root in sources_of(source)]
 
 
 def _plan(node: Node) -> Iterator[str]:
     """Yield the steps of a plan, as far as a state depends on them."""
     for source in node.sources:
         yield from _plan(source)
-    if isinstance(node, Files):
-        # Files are told apart by their sizes, wherever they lie.
-        yield "\n".join(["Dataset", *node.spec.lines()])
+    if isinstance(node, Root):
+        yield node.identity()
     elif isinstance(node, Shard):
         yield f"shard(remainder={node.remainder!r})"
     else:

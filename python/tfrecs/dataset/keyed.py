@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from tfrecs.dataset.node import Step
+from tfrecs.dataset.node import Node, Step
 from tfrecs.dataset.order import RecordOrder
 
 
@@ -20,3 +20,11 @@ class WithKeys(Step):
         """Return the same records; with_keys() has seen to it that the source has an order."""
         order = self.source.order()
         return None if order is None else replace(order, keyed=True)
+
+
+def with_keys(node: Node) -> Node | None:
+    """Return the elements of a step, each with its key; None if they have none."""
+    order = node.order()
+    if order is not None:
+        return node if order.keyed else WithKeys(node)
+    return node.with_keys()

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from tfrecs.dataset.chosen import Choice, ChosenBatches
 from tfrecs.dataset.gathered import Elements
 from tfrecs.dataset.order import Length, RecordOrder
 from tfrecs.dataset.saved import Saved, State
@@ -38,12 +39,35 @@ class Node(ABC):
     def length(self) -> Length:
         """Return how many elements it gives."""
 
+    @property
+    def has_batches(self) -> bool:
+        """Whether its elements are batches, as far as is known: functions may make others."""
+        return False
+
     def begin(self, run: Run, saved: Saved | None) -> Stage:
         """Start the step, where `saved` says or at the beginning, if it is no order of records."""
         raise NotImplementedError(f"{type(self).__name__} is always an order of records")
 
     def order(self) -> RecordOrder | None:
         """Return which records of files its elements are, if they are no more than that."""
+        return None
+
+    def choice(self) -> Choice | None:
+        """Return which records of files its elements are, if they are those, chosen or not."""
+        order = self.order()
+        return None if order is None else Choice(order)
+
+    def batched(
+        self, size: int, drop_remainder: bool, run: Run, saved: Saved | None
+    ) -> Stage | None:
+        """Start batches of its elements, where these need not be made one by one."""
+        choice = self.choice()
+        if choice is None or not choice.conditions:
+            return None
+        return ChosenBatches(choice, size, drop_remainder, run, saved)
+
+    def with_keys(self) -> Node | None:
+        """Return the same elements, each with its key, if they have any."""
         return None
 
     def native(self, run: Run, saved: Saved | None) -> Stage | None:
@@ -77,6 +101,11 @@ class Step(Node):
     def sources(self) -> tuple[Node, ...]:
         """What it takes its elements from."""
         return (self.source,)
+
+    @property
+    def has_batches(self) -> bool:
+        """Whether its elements are batches: if the source's are."""
+        return self.source.has_batches
 
     def length(self) -> Length:
         """Return how many there are: as many as the source has."""

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-import os
+from collections.abc import Sized
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeAlias
 
 from tfrecs import _core
-from tfrecs.access import IndexedRecords
 from tfrecs.dataset.saved import Saved, State
 from tfrecs.dataset.spec import Spec
 
@@ -32,7 +31,7 @@ class Source(Protocol):
         """What to parse of them."""
 
     @property
-    def records(self) -> IndexedRecords:
+    def records(self) -> Sized:
         """The records, any of them at once."""
 
     @property
@@ -40,9 +39,17 @@ class Source(Protocol):
         """How many records are read at once where single ones would cost too much."""
 
     def scan(
-        self, size: int, drop_remainder: bool, most_bytes: int | None = None, raw: bool = False
+        self,
+        size: int,
+        drop_remainder: bool,
+        most_bytes: int | None = None,
+        raw: bool = False,
+        beside: tuple[Any, ...] | None = None,
     ) -> Any:
-        """Begin to read batches from the beginning, without an index."""
+        """Begin to read batches from the beginning, without an index.
+
+        They are parsed; or `raw`; or raw with these columns of theirs `beside`.
+        """
 
     def gather(
         self,
@@ -52,8 +59,9 @@ class Source(Protocol):
         drop_remainder: bool,
         first_batch: int,
         raw: bool = False,
+        beside: tuple[Any, ...] | None = None,
     ) -> Any:
-        """Begin to read batches of records in the order that `steps` say."""
+        """Begin to read batches of records in the order that `steps` say, as `scan` does."""
 
     def about(self, nbytes: int, most: int) -> int:
         """Return how many records have about `nbytes` bytes, `most` of them at most."""
@@ -98,11 +106,6 @@ class RecordOrder:
         """Return how many records there are."""
         length = _core.order_length(self.native)
         return ENDLESS if length is None else length
-
-    def keys(self, start: int, count: int, epoch: int) -> list[bytes]:
-        """Return the keys of the records from place `start` on."""
-        places = _core.order_at(self.native, start, start + count, epoch)
-        return [os.fsencode(f"{path}:{n}") for path, n in map(self.files.records.locate, places)]
 
     def at_shard(self, saved: Saved | None, per_element: int) -> tuple[RecordOrder, Saved | None]:
         """Return the order from which a state's remainder comes, whatever its number of shards.

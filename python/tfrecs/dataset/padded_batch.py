@@ -32,16 +32,32 @@ class Padding:
         shapes: The shape of each value by its name, or of all; None is as long as the longest of
             the batch.
         values: What is put behind short ones, by name or for all.
+        length: How long what has no length of its own becomes, if not as the longest.
+        fixed: What has a shape of its own, whatever that length is.
     """
 
     shapes: Mapping[str, Shape] | Shape | None = None
     values: Mapping[str, Any] | Any = None
+    length: int | None = None
+    fixed: frozenset[str] = frozenset()
 
     def shape_of(self, name: str | None) -> Shape | None:
         """Return the shape that is asked for."""
         if isinstance(self.shapes, Mapping):
             return None if name is None else self.shapes.get(name)
         return self.shapes
+
+    def wanted(self, name: str | None, longest: tuple[int, ...]) -> tuple[int, ...]:
+        """Return the shape of rows of which none is longer than `longest`.
+
+        Raises:
+            SpecError: It is asked for in another way.
+        """
+        shape = self.shape_of(name)
+        if self.length is not None and longest and name not in self.fixed:
+            given = [self.length, *longest[1:]] if shape is None else shape
+            shape = [self.length if dim is None or dim < 0 else dim for dim in given]
+        return _wanted(longest, name, shape)
 
     def value_of(self, name: str | None) -> Any:
         """Return what is put behind short ones."""
@@ -119,6 +135,8 @@ class PaddedBatch(Step):
         rest = ", drop_remainder=True" if self.drop_remainder else ""
         return f"  .padded_batch({self.size}{self.padding.describe()}{rest})"
 
+    has_batches = True
+
     def length(self) -> Length:
         """Return how many batches there are."""
         return batches(self.source.length(), self.size, self.drop_remainder)
@@ -128,17 +146,23 @@ class PaddedBatch(Step):
         order = self.source.order()
         if order is None or order.files.spec.features is None:
             return None
-        columns = _Columns(self.padding, order.files.spec.features)
+        columns = PaddedColumns(self.padding, order.files.spec.features)
         return Made(columns, Batches(order, self.size, self.drop_remainder, run, saved))
 
     def begin(self, run: Run, saved: Saved | None) -> Stage:
         """Begin where the source does."""
+        choice = self.source.choice()
+        features = None if choice is None else choice.order.files.spec.features
+        if features is not None:
+            batched = self.source.batched(self.size, self.drop_remainder, run, saved)
+            if batched is not None:
+                return Made(PaddedColumns(self.padding, features), batched)
         source = self.source.start(run, saved)
         make = partial(padded, padding=self.padding)
         return Groups(source, self.size, self.drop_remainder, make)
 
 
-class _Columns:
+class PaddedColumns:
     """Pads the columns of batches that were parsed."""
 
     def __init__(self, padding: Padding, features: Features) -> None:
@@ -166,7 +190,7 @@ class _Columns:
                 column = _refilled(column, lengths, fill)
         elif isinstance(column, SparseTensor | RaggedTensor):
             column = _dense(column, name, self._padding)
-        shape = _wanted(column.shape[1:], name, self._padding.shape_of(name))
+        shape = self._padding.wanted(name, column.shape[1:])
         same = shape == column.shape[1:]
         return column if same else _side_by_side(column, name, self._padding)
 
@@ -231,7 +255,7 @@ def _dense(value: Any, name: str | None, padding: Padding) -> Any:
 
 def _side_by_side(values: Sequence[Any], name: str | None, padding: Padding) -> Any:
     arrays = [_dense(value, name, padding) for value in values]
-    shape = _shape(arrays, name, padding.shape_of(name))
+    shape = _shape(arrays, name, padding)
     # What is empty says nothing about the type: NumPy takes [] for floats.
     typed = [array for array in arrays if array.size] or arrays
     are_bytes = isinstance(typed[0], BytesArray)
@@ -244,14 +268,14 @@ def _side_by_side(values: Sequence[Any], name: str | None, padding: Padding) -> 
     return _bytes_array(made) if are_bytes else made
 
 
-def _shape(arrays: Sequence[Any], name: str | None, wanted: Shape | None) -> tuple[int, ...]:
+def _shape(arrays: Sequence[Any], name: str | None, padding: Padding) -> tuple[int, ...]:
     """Return the shape of all rows."""
     ranks = {array.ndim for array in arrays}
     if len(ranks) > 1:
         what = name or "the elements"
         raise SpecError(f"{what}: values of {sorted(ranks)} dimensions make no batch")
     lengths = zip(*[array.shape for array in arrays], strict=True)
-    return _wanted(tuple(map(max, lengths)), name, wanted)
+    return padding.wanted(name, tuple(map(max, lengths)))
 
 
 def _wanted(longest: tuple[int, ...], name: str | None, wanted: Shape | None) -> tuple[int, ...]:

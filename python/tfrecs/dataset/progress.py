@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from time import monotonic
 from typing import Any, Protocol, TextIO
 
-from tfrecs.dataset.files import Files
 from tfrecs.dataset.node import Node
+from tfrecs.dataset.root import Root
 from tfrecs.dataset.stage import Run
 from tfrecs.errors import Error
 from tfrecs.leaves import integration
@@ -30,7 +30,7 @@ class Bar(Protocol):
 class Rates:
     """How fast a pass reads, as text."""
 
-    def __init__(self, run: Run, sources: Sequence[Files]) -> None:
+    def __init__(self, run: Run, sources: Sequence[Root]) -> None:
         """Measure from now on."""
         self._run, self._sources = run, sources
         self._begun = monotonic()
@@ -81,7 +81,7 @@ class Line:
         self.close()
 
 
-def bar_of(node: Node, run: Run, sources: Sequence[Files]) -> Bar | None:
+def bar_of(node: Node, run: Run, sources: Sequence[Root]) -> Bar | None:
     """Return a bar for a pass, if one of its sources asks for it.
 
     Of processes that share a pass the first one shows it.
@@ -97,7 +97,7 @@ def bar_of(node: Node, run: Run, sources: Sequence[Files]) -> Bar | None:
     return bar
 
 
-def _total(node: Node, run: Run, sources: Sequence[Files]) -> int | None:
+def _total(node: Node, run: Run, sources: Sequence[Root]) -> int | None:
     """Return how many elements come, if that is known or found out in no time."""
     try:
         length = node.length() if all(files.is_counted for files in sources) else None

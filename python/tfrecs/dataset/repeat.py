@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tfrecs.dataset.node import Step
+from tfrecs.dataset.chosen import Choice
+from tfrecs.dataset.keyed import with_keys
+from tfrecs.dataset.node import Node, Step
 from tfrecs.dataset.order import ENDLESS, Length, RecordOrder
 from tfrecs.dataset.saved import Saved, State
 from tfrecs.dataset.stage import Run, Stage
@@ -34,6 +36,18 @@ class Repeat(Step):
         """Return the records of all passes."""
         order = self.source.order()
         return None if order is None else order.then("repeat", self.count)
+
+    def choice(self) -> Choice | None:
+        """Return what is chosen in all passes."""
+        choice = self.source.choice()
+        if choice is None:
+            return None
+        return replace(choice, order=choice.order.then("repeat", self.count))
+
+    def with_keys(self) -> Node | None:
+        """Return the same elements, each with its key."""
+        source = with_keys(self.source)
+        return None if source is None else replace(self, source=source)
 
     def begin(self, run: Run, saved: Saved | None) -> Stage:
         """Begin the first pass, or the one that a state says."""

@@ -23,6 +23,11 @@ class Several(Node):
         """All of them."""
         return self.parts
 
+    @property
+    def has_batches(self) -> bool:
+        """Whether its elements are batches: if those of the first source are."""
+        return self.parts[0].has_batches
+
 
 class Stages(Stage):
     """A stage over several that all run."""

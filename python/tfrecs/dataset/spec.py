@@ -64,6 +64,10 @@ class Spec:
             None if lists is None else tuple(lists.plan.columns),
         )
 
+    def columns_of(self, raw: bool, beside: tuple[Any, ...] | None) -> tuple[Any, Any]:
+        """Return what is decoded natively: nothing, something beside the records, or all."""
+        return (beside, None) if raw or beside is not None else self.columns()
+
     def batch(self, decoded: Any) -> Any:
         """Return what is made of a batch that the native side has read: itself, or columns."""
         features, lists = self._recipes
@@ -73,11 +77,19 @@ class Spec:
             return parsed_batch(decoded, features)
         return parsed_sequences(decoded, features, lists)
 
+    @property
+    def of_examples(self) -> Features | None:
+        """The features that lie where those of Examples do: theirs, or those of contexts."""
+        return self.context if self.is_of_sequences else self.features
+
     def parsed(self, records: Records) -> Any:
-        """Return the batch that is parsed of records: natively, but not ahead."""
-        features, _ = self._recipes
-        assert features is not None
-        return parsed_batch((_core.decode_batch(records, self.columns()[0]), records), features)
+        """Return what is made of a batch of records: natively, but not ahead."""
+        features, lists = self.columns()
+        if not self.parses:
+            return records
+        if self.is_of_sequences:
+            return self.batch((*_core.decode_sequence_batch(records, features, lists), records))
+        return self.batch((_core.decode_batch(records, features), records))
 
     def one(self, record: bytes) -> Any:
         """Return what is made of one record."""

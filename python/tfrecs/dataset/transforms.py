@@ -17,7 +17,7 @@ from tfrecs.dataset.concatenate import Concatenate
 from tfrecs.dataset.decode_images import DecodeImages
 from tfrecs.dataset.enumerated import Enumerate
 from tfrecs.dataset.interleave import Interleave
-from tfrecs.dataset.keyed import WithKeys
+from tfrecs.dataset.keyed import with_keys
 from tfrecs.dataset.map import Filter, Map
 from tfrecs.dataset.mix import STOPS, Mix
 from tfrecs.dataset.node import Node
@@ -28,8 +28,10 @@ from tfrecs.dataset.shard import POLICIES, Shard
 from tfrecs.dataset.shuffle import BufferShuffle, Shuffle
 from tfrecs.dataset.take import Skip, Take
 from tfrecs.dataset.unbatch import Unbatch
+from tfrecs.dataset.where import Where
 from tfrecs.dataset.zipped import Zip
 from tfrecs.errors import SpecError
+from tfrecs.expressions import Expression
 from tfrecs.limits import checked_limit
 from tfrecs.paths import Path
 
@@ -191,17 +193,20 @@ class Transforms(ABC):
 
     def bucket_by_length(
         self,
-        length_of: Callable[[Any], int],
+        length_of: Callable[[Any], int] | Expression,
         boundaries: Sequence[int],
         batch_sizes: Sequence[int],
         padded_shapes: Mapping[str, Shape] | Shape | None = None,
         padding_values: Mapping[str, Any] | Any = None,
         drop_remainder: bool = False,
+        pad_to_bucket_boundary: bool = False,
     ) -> Self:
         """Return a dataset of padded batches of elements of about the same length.
 
         Args:
-            length_of: The length of an element.
+            length_of: A function that returns the length of an element; or that as an expression,
+                `col("ids").length()`: of records of files nothing else is parsed for it, and
+                batches are parsed and padded whole.
             boundaries: Where one bucket ends and the next begins: the lengths below the first,
                 those from it up to the second, and so on.
             batch_sizes: How many elements make a batch, for each of the buckets: one more than
@@ -209,6 +214,25 @@ class Transforms(ABC):
             padded_shapes: As for padded_batch().
             padding_values: As for padded_batch().
             drop_remainder: Whether to leave out what is left in the buckets in the end.
+            pad_to_bucket_boundary: Whether to make everything as long as it can be in its bucket,
+                one less than where that ends, in place of as long as the longest: lists, and of
+                arrays the first dimension, or those that are None in `padded_shapes`. So there are
+                few shapes of batches. No element may be in the last bucket then.
+
+        Raises:
+            SpecError: An argument makes no sense.
+
+        Example:
+            >>> import tfrecs
+            >>> with tfrecs.RecordWriter("sentences.tfrecord") as out:
+            ...     for n in (1, 3, 2, 4):
+            ...         out.write(tfrecs.encode_example({"ids": list(range(n))}))
+            >>> ds = tfrecs.Dataset("sentences.tfrecord", {"ids": tfrecs.VarLenFeature("int64")})
+            >>> length = tfrecs.col("ids").length()
+            >>> for batch in ds.bucket_by_length(length, boundaries=[3], batch_sizes=[2, 2]):
+            ...     print(batch["ids"].tolist())
+            [[0, 0], [0, 1]]
+            [[0, 1, 2, 0], [0, 1, 2, 3]]
         """
         edges = tuple(_number("boundaries", edge) for edge in boundaries)
         sizes = tuple(checked_limit("batch_sizes", size) for size in batch_sizes)
@@ -218,7 +242,10 @@ class Transforms(ABC):
                 f"not {len(sizes)}"
             )
         padding = Padding(padded_shapes, padding_values)
-        return self._with(Bucket(self.node, length_of, edges, sizes, padding, bool(drop_remainder)))
+        if not isinstance(length_of, Expression):
+            length_of = _callable(length_of)
+        flags = (bool(drop_remainder), bool(pad_to_bucket_boundary))
+        return self._with(Bucket.of(self.node, length_of, edges, sizes, padding, *flags))
 
     def map(
         self, function: Callable[[Any], Any], num_threads: int = 0, ordered: bool = True
@@ -239,8 +266,30 @@ class Transforms(ABC):
             Map(self.node, _callable(function), threads, bool(ordered or not threads))
         )
 
-    def filter(self, predicate: Callable[[Any], Any]) -> Self:
-        """Return a dataset of the elements for which `predicate` is true."""
+    def filter(self, predicate: Callable[[Any], Any] | Expression) -> Self:
+        """Return a dataset of the elements for which `predicate` is true.
+
+        Args:
+            predicate: A function of an element; or a condition on features, made of col(), which is
+                worked out for many records at once. Of records of files only the features that it
+                needs are decoded then, and the rest of those that are kept; batches made behind it
+                are full. Behind batch() it leaves out rows, and batches of which none is left.
+
+        Raises:
+            SpecError: The condition makes no sense for these features.
+
+        Example:
+            >>> import tfrecs
+            >>> with tfrecs.RecordWriter("ages.tfrecord") as out:
+            ...     out.write_batch([tfrecs.encode_example({"age": n}) for n in range(100)])
+            >>> ds = tfrecs.Dataset("ages.tfrecord", {"age": tfrecs.FixedLenFeature([], "int64")})
+            >>> for batch in ds.filter(tfrecs.col("age") % 30 == 1).batch(3):
+            ...     print(batch["age"])
+            [ 1 31 61]
+            [91]
+        """
+        if isinstance(predicate, Expression):
+            return self._with(Where.of(self.node, predicate))
         return self._with(Filter(self.node, _callable(predicate)))
 
     def enumerate(self, start: int = 0) -> Self:
@@ -250,8 +299,9 @@ class Transforms(ABC):
     def with_keys(self) -> Self:
         """Return a dataset of pairs of a key and an element; batches behind it have arrays of keys.
 
-        A key is `file:record` as bytes: the file's path, and the record's number in it. What
-        follows stays native; call it before what works on elements or makes batches.
+        A key is `file:record` as bytes: the file's path, and the record's number in it (of records
+        in memory `memory:record`, of lines `file:line`, of whole files the path). What follows
+        stays native; call it before what works on elements or makes batches.
 
         Raises:
             SpecError: The elements are not just records of files.
@@ -267,13 +317,13 @@ class Transforms(ABC):
             >>> keys.tolist(), batch.tolist()
             ([b'words.tfrecord:0', b'words.tfrecord:1'], [b'a', b'b'])
         """
-        order = self.node.order()
-        if order is None:
+        node = with_keys(self.node)
+        if node is None:
             raise SpecError(
                 "only records of files have keys: call with_keys() before what works on elements "
                 'or makes batches, and not with on_corrupt="skip"'
             )
-        return self if order.keyed else self._with(WithKeys(self.node))
+        return self._with(node)
 
     def decode_images(
         self,

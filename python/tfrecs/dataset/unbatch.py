@@ -22,6 +22,8 @@ class Unbatch(Step):
         """Return the call."""
         return "  .unbatch()"
 
+    has_batches = False
+
     def length(self) -> Length:
         """Return None: nobody knows how large the batches are."""
         return 0 if self.source.length() == 0 else None

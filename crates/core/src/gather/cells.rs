@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::Pick;
+use super::{Pick, Pool};
 use crate::error::{ErrorKind, Result};
 use crate::interrupt;
 use crate::order::Halves;
@@ -86,14 +86,17 @@ impl Cells {
     /// The cells of a pass, if its order has windows, and to read them is less work than to read its records
     /// one by one.
     pub fn of(pick: &Pick) -> Option<Self> {
+        let Pool::Files(sequence) = &pick.pool else {
+            return None;
+        };
         let halves = Halves::of(&pick.order)?;
-        let each = pick.sequence.mean_bytes().max(1);
-        if !pays(pick, &halves, each) {
+        let each = sequence.mean_bytes().max(1);
+        if !pays(pick, sequence, &halves, each) {
             return None;
         }
         Some(Self {
-            sequence: Arc::clone(&pick.sequence),
-            size: size_of_cell(pick, &halves, each),
+            sequence: Arc::clone(sequence),
+            size: size_of_cell(sequence, &halves, each),
             halves,
             epoch: pick.epoch,
             ahead: pick.threads as u64,
@@ -250,14 +253,14 @@ impl Cells {
 }
 
 /// Whether to read all that windows are made of is less work than to read what is wanted one by one.
-fn pays(pick: &Pick, halves: &Halves, each: u64) -> bool {
+fn pays(pick: &Pick, sequence: &Sequence, halves: &Halves, each: u64) -> bool {
     let (share, window) = (halves.share(), halves.window());
     let most = MOST_HELD.min(pick.most_ahead as u64);
-    let is_too_much = !pick.sequence.is_compressed() && window.saturating_mul(each) > most;
+    let is_too_much = !sequence.is_compressed() && window.saturating_mul(each) > most;
     if share > MOST_SHARE || is_too_much {
         return false;
     }
-    let wanted = each.saturating_add(pick.sequence.cost_of_a_read() as u64);
+    let wanted = each.saturating_add(sequence.cost_of_a_read() as u64);
     let first = pick.first_batch.saturating_mul(pick.batch as u64);
     let Some(length) = pick.order.len() else {
         return share * each <= wanted;
@@ -271,8 +274,8 @@ fn pays(pick: &Pick, halves: &Halves, each: u64) -> bool {
 }
 
 /// How many records a cell has, if they have so many bytes on average.
-fn size_of_cell(pick: &Pick, halves: &Halves, each: u64) -> u64 {
-    let bytes = if pick.sequence.is_compressed() {
+fn size_of_cell(sequence: &Sequence, halves: &Halves, each: u64) -> u64 {
+    let bytes = if sequence.is_compressed() {
         COMPRESSED_BYTES
     } else {
         (halves.window().saturating_mul(each) / PARTS).clamp(LEAST_BYTES, MOST_BYTES)

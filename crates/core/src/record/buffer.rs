@@ -100,6 +100,11 @@ impl Buffer {
         self.bytes.get(self.start..self.end).unwrap_or_default()
     }
 
+    /// The same, to be changed.
+    pub fn unread_mut(&mut self) -> &mut [u8] {
+        self.bytes.get_mut(self.start..self.end).unwrap_or_default()
+    }
+
     /// The bytes at a range that [`Self::consume`] gave, before anything else was read.
     #[inline]
     pub fn at(&self, range: Range<usize>) -> &[u8] {

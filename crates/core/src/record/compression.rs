@@ -204,6 +204,37 @@ pub fn open(
     Ok(Source::Inflated(Box::new(inflated)))
 }
 
+/// Opens the content of a `file` of any format; `None` means: GZIP if it begins so, else not compressed at all, because
+/// a text may begin as ZLIB streams do.
+///
+/// # Errors
+/// It is not compressed as `compression` says; errors of the operating system.
+pub fn open_any(
+    file: Box<dyn Read + Send>,
+    compression: Option<Compression>,
+    parallel: bool,
+) -> Result<Source, ErrorKind> {
+    let input = Input::peek(file).map_err(ErrorKind::from)?;
+    let is_gzip = sniff::is_gzip(input.start());
+    let found = if is_gzip {
+        Compression::Gzip
+    } else {
+        Compression::None
+    };
+    let codec = compression.unwrap_or(found);
+    let fits = match codec {
+        Compression::None => return Ok(Source::Plain(input)),
+        Compression::Gzip => is_gzip,
+        Compression::Zlib => sniff::is_zlib(input.start()),
+    };
+    if !fits {
+        let why = "incorrect header check".to_owned();
+        return Err(ErrorKind::BadStream(codec.name(), why));
+    }
+    let inflated = Inflated::new(input, codec, parallel);
+    Ok(Source::Inflated(Box::new(inflated)))
+}
+
 /// How `file` is compressed, by its first bytes where `compression` does not say so.
 ///
 /// # Errors

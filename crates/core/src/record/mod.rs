@@ -19,6 +19,7 @@ pub mod deflate;
 pub mod digest;
 mod disk;
 pub mod extent;
+pub mod foreign;
 pub mod frame;
 pub mod index;
 pub mod indexed;

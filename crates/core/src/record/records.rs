@@ -7,10 +7,11 @@ use std::sync::Arc;
 use super::buffer::Lent;
 use super::crc;
 use super::frame::{FOOTER, HEADER};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ErrorKind, Result};
 
 pub use picked::Picked;
 
+mod origins;
 mod picked;
 
 /// Where a record lies in its buffer.
@@ -126,11 +127,19 @@ impl Records {
     fn region(&self) -> Range<usize> {
         let starts = self.spans().iter().map(|span| span.start);
         let ends = self.spans().iter().map(|span| span.start + span.len);
-        let is_framed = self.is_framed();
-        let (before, behind) = if is_framed { (HEADER, FOOTER) } else { (0, 0) };
+        let (before, behind) = self.around();
         match (starts.min(), ends.max()) {
             (Some(first), Some(last)) => first.saturating_sub(before)..last + behind,
             _ => 0..0,
+        }
+    }
+
+    /// How many bytes of its frame stand before each record, and how many behind it.
+    fn around(&self) -> (usize, usize) {
+        if self.is_framed() {
+            (HEADER, FOOTER)
+        } else {
+            (0, 0)
         }
     }
 
@@ -306,54 +315,11 @@ impl Records {
         Self::new(Arc::new(bytes), spans.collect(), self.origins_of_parts())
     }
 
-    /// Errors in parts name records by their number alone, also where these came from no file.
-    fn origins_of_parts(&self) -> Vec<Origin> {
-        let nowhere = Origin {
-            path: None,
-            buffer_offset: None,
-        };
-        let mut origins: Vec<Origin> = self
-            .origins
-            .iter()
-            .map(|origin| Origin {
-                path: origin.path.clone(),
-                buffer_offset: None,
-            })
-            .collect();
-        if origins.is_empty() {
-            origins.push(nowhere);
-        }
-        origins
-    }
-
-    /// The number of record `index` in its file; its place here, where it came from none.
-    fn number(&self, index: usize) -> u64 {
-        let span = self.spans().get(index).filter(|_| !self.origins.is_empty());
-        span.map_or(index as u64, |span| span.number)
-    }
-
-    fn file(&self, index: usize) -> u32 {
-        self.spans().get(index).map_or(0, |span| span.file)
-    }
-
-    /// `error`, found in record `index`, with all that is known of where that record stands.
-    #[must_use]
-    pub fn locate(&self, index: usize, error: Error) -> Error {
-        let Some(span) = self.spans().get(index) else {
-            return error.at_record(index as u64);
-        };
-        let Some(origin) = self.origins.get(span.file as usize) else {
-            return error.at_record(index as u64);
-        };
-        let mut error = error.at_record(span.number);
-        if let Some(buffer_offset) = origin.buffer_offset {
-            let header = buffer_offset.wrapping_add(span.start as u64);
-            error = error.at_offset(header.wrapping_sub(HEADER as u64));
-        }
-        match &origin.path {
-            Some(path) => error.with_path(path),
-            None => error,
-        }
+    /// Where in the buffer record `index` begins, and its number.
+    pub(super) fn place(&self, index: usize) -> Option<(usize, u64)> {
+        self.spans()
+            .get(index)
+            .map(|span| (span.start, span.number))
     }
 
     fn spans(&self) -> &[Span] {

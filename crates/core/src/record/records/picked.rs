@@ -84,22 +84,24 @@ impl Picked {
         Records::new(Arc::default(), spans.collect(), origins)
     }
 
-    /// The records, frames and all, in one buffer, which is one of `lent` if one is free.
+    /// The records in one buffer, which is one of `lent` if one is free; with their frames, if they have any.
     ///
     /// # Errors
     /// There is no memory for them.
     pub fn copied(&self, lent: &mut Lent) -> Result<Records> {
+        let frames: Vec<(usize, usize)> = self.parts.iter().map(Records::around).collect();
         let size = self.payload_bytes() + self.len() * (HEADER + FOOTER);
         let mut bytes = lent.take(size).ok_or(ErrorKind::OutOfMemory(size))?;
         let (mut spans, mut origins) = (Vec::new(), Vec::with_capacity(self.len()));
         spans.reserve_exact(self.len());
         let mut begin = 0;
         for (file, (which, span)) in (0..).zip(self.each()) {
-            let (Some(part), start) = (self.parts.get(which), span.start.saturating_sub(HEADER))
+            let (Some(part), Some(&(before, behind))) = (self.parts.get(which), frames.get(which))
             else {
                 continue;
             };
-            let frame = part.bytes.get(start..span.start + span.len + FOOTER);
+            let start = span.start.saturating_sub(before);
+            let frame = part.bytes.get(start..span.start + span.len + behind);
             let frame = frame.unwrap_or_default();
             if let Some(room) = bytes.get_mut(begin..begin + frame.len()) {
                 room.copy_from_slice(frame);
@@ -113,7 +115,7 @@ impl Picked {
                     .map(|at| at.wrapping_add(start as u64).wrapping_sub(begin as u64)),
             });
             spans.push(Span {
-                start: begin + HEADER,
+                start: begin + before,
                 file,
                 ..span
             });

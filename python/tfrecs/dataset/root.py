@@ -1,0 +1,83 @@
+"""Where the elements of a plan come from."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from abc import abstractmethod
+from typing import Any
+
+from tfrecs.dataset.node import Node
+from tfrecs.dataset.saved import Saved, State
+from tfrecs.dataset.skipping import Losses
+from tfrecs.errors import StateError
+from tfrecs.lazily import lazily
+
+
+class Root(Node):
+    """A step without a source."""
+
+    sources = ()
+    # What errors call what a state is of.
+    things = "files"
+    # What the pass that began last has skipped: nothing, unless a source knows how to.
+    losses: Losses = Losses()
+
+    # Whether a bar shows how far passes are.
+    progress: bool = False
+
+    @property
+    def skips(self) -> bool:
+        """Whether damage is skipped."""
+        return False
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether it is known how many elements there are, or found out in no time."""
+        return True
+
+    @property
+    def parses(self) -> bool:
+        """Whether its elements are parsed, and no records."""
+        return False
+
+    @abstractmethod
+    def identity(self) -> str:
+        """Return what a state depends on, beside the content."""
+
+    @abstractmethod
+    def content(self) -> tuple[int, int, Any]:
+        """Return how many things and bytes there are, and what tells them from others."""
+
+    @lazily
+    def fingerprint(self) -> State:
+        """Return what tells the content from other content, wherever it lies."""
+        count, size, what = self.content()
+        digest = hashlib.sha256(repr(what).encode()).hexdigest()[:16]
+        return {"count": count, "bytes": size, "digest": digest}
+
+    def check(self, saved: Saved) -> None:
+        """Refuse a state of other content.
+
+        Raises:
+            StateError: It is one.
+        """
+        ours, things = self.fingerprint, self.things
+        count, size = saved.integer("count"), saved.integer("bytes")
+        if (count, size) != (ours["count"], ours["bytes"]):
+            raise StateError(
+                f"the state is of other {things}: of {count} with {size} bytes together, and these "
+                f"are {ours['count']} with {ours['bytes']} bytes"
+            )
+        if saved.string("digest") != ours["digest"]:
+            what = "names, sizes or order" if things == "files" else "contents or order"
+            raise StateError(
+                f"the state is of other {things}, as many and as large together: their {what} "
+                "differ"
+            )
+
+
+def content_of(paths: tuple[str, ...]) -> tuple[int, int, Any]:
+    """Return what tells files from others: how many, how large, their names and sizes."""
+    sizes = [(os.path.basename(path), os.stat(path).st_size) for path in paths]  # noqa: PTH116, PTH119
+    return len(sizes), sum(size for _, size in sizes), sizes
