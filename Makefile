@@ -106,7 +106,7 @@ miri: ## unsafe code in an interpreter that knows what is undefined; needs a nig
 	MIRIFLAGS=-Zmiri-disable-isolation PROPTEST_CASES=4 CARGO_TARGET_DIR=build/miri \
 		cargo +nightly miri test --quiet --locked --package tfrecs-core --lib -- $(MIRI)
 
-integrations: .venv-integrations/.done ## test what needs libraries too large for .venv: PyTorch
+integrations: .venv-integrations/.done ## test what needs libraries too large for .venv: PyTorch, JAX, Keras
 	.venv-integrations/bin/python -m pytest tests/integrations
 
 bench: .venv-bench/.done $(PEERS:%=bench-peer-%) ## tfrecs beside its peers (ARGS= for bench/run.py: --help; PEERS= which to install)
