@@ -1,16 +1,25 @@
 """The native part of tfrecs. Not public: use the names of `tfrecs`."""
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from os import PathLike
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, Self, TypeAlias, final, overload
+from typing import Any, Final, Self, final, overload
 
 import numpy as np
 import numpy.typing as npt
 from typing_extensions import disjoint_base
 
 from tfrecs.errors import Error, ParseError
+from tfrecs.native import Feature as _Feature
+from tfrecs.native import How as _How
+from tfrecs.native import Limits as _Limits
+from tfrecs.native import List as _List
+from tfrecs.native import Memory as _Memory
+from tfrecs.native import Path as _Path
+from tfrecs.native import Pieces as _Pieces
+from tfrecs.native import Place as _Place
+from tfrecs.native import Plain as _Plain
+from tfrecs.native import Step as _Step
 
 __all__ = ["Buffer", "Columns", "EventDecoder", "Foreign", "Gather", "IndexedFile", "Indexing"]
 __all__ += ["Iteration", "Meter", "Reader", "RecordSequence", "Records", "Salvage", "Scan"]
@@ -21,43 +30,6 @@ __all__ += ["encode_sequence_example", "find_temporaries", "first_outside", "kee
 __all__ += ["order_at", "order_length", "parse_tensors", "pick_records", "resize_image"]
 __all__ += ["serialize_strings", "side_by_side", "sparse_column", "sparse_indices", "split_lists"]
 __all__ += ["tensor_header"]
-
-_Path: TypeAlias = str | PathLike[str]
-
-_Memory: TypeAlias = bytes | bytearray | memoryview | npt.NDArray[np.generic]
-"""A contiguous buffer."""
-
-_Feature: TypeAlias = tuple[str, str, str, list[int] | None, Any]
-"""Name, dtype, layout ("fixed", "ragged" or "repeated"), shape of an element, and default values;
-of a feature list, whether it may be missing."""
-
-_Limits: TypeAlias = tuple[int | None, int | None]
-"""max_record_bytes, max_decompressed_bytes; None: what holds by default."""
-
-_Step: TypeAlias = tuple[Any, ...]
-"""("records", n), which comes first and only there, ("shuffle", seed), ("repeat", count or None),
-("skip", n), ("take", n), ("shard", num, index, base, "uneven" or "drop" or "pad"),
-("window", seed, size), or ("stripe", block, num, index)."""
-
-_How: TypeAlias = tuple[tuple[str, int, int, int], str, _Limits, int, int]
-"""A format, ("lines", how many are none, 0, 0), ("fixed", header, record, footer) or
-("whole", 0, 0, 0); compression type, limits, and how many files and records come in turn."""
-
-_Place: TypeAlias = tuple[list[tuple[int, int, int, int]], int, int, int]
-"""The open files (place in the cycle, which file, number and offset of the next record), whose turn
-it is, how many records it has given, and the next file."""
-
-_List: TypeAlias = list[int] | list[float] | list[bytes]
-
-_Plain: TypeAlias = Callable[[str, Any], Any]
-"""Makes a value (of the feature named) one of Python's own plain types."""
-
-_Pieces: TypeAlias = tuple[
-    str, Any, _Memory | None, Sequence[int], Sequence[_Memory], _Memory | None
-]
-"""A column: name, values (numbers, or byte strings' bytes; or an Arrow array, and nothing else),
-offsets of byte strings, shape of an element, row splits of each level of lists, outermost first,
-missing rows (uint8)."""
 
 @final
 class Records:
