@@ -101,7 +101,8 @@ def test_given_up_at_any_point(paths: list[Path], name: str) -> None:
     length = len(list(islice(ds, 40)))
     # Files that are read at any place stay open as long as the dataset.
     for files in sources_of(ds.node):
-        assert isinstance(files, Files) and files.records[[0, -1]]
+        assert isinstance(files, Files)
+        assert files.records[[0, -1]]
     gc.collect()
     settle((0, 10**6))
     before = (0, held()[1])
@@ -163,7 +164,8 @@ def test_states_that_are_refused_leave_nothing(paths: list[Path], name: str) -> 
     ds = PLANS[name](tfrecs.Dataset(paths, SPEC, num_threads=2))
     state = state_of(ds)
     for files in sources_of(ds.node):
-        assert isinstance(files, Files) and files.records[[0, -1]]
+        assert isinstance(files, Files)
+        assert files.records[[0, -1]]
     settle((0, 10**6))
     before, kept = (0, held()[1]), []
     for place, junk in product(places(state["at"]), JUNK):
