@@ -18,7 +18,8 @@ try:
     from datasets.features.features import cast_to_python_objects
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError(
-        f"to_hf() and from_hf() need datasets: pip install datasets ({error})", name=error.name
+        f'to_hf() and from_hf() need datasets: pip install "tfrecs[huggingface]" ({error})',
+        name=error.name,
     ) from error
 
 # Names for what has none.
