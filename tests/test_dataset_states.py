@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -46,6 +47,30 @@ def test_it_says_what_differs(path: Path) -> None:
     }.items():
         with pytest.raises(tfrecs.StateError, match=other.replace("(", r"\(").replace(")", r"\)")):
             iter(what).load_state_dict(state)
+
+
+SINCE: list[Callable[[tfrecs.Dataset], tfrecs.Dataset]] = [
+    lambda shard: shard.shuffle(1).batch(2),
+    lambda shard: shard.take(5),
+    lambda shard: shard.shard(2, 0),
+    lambda shard: shard.repeat(2).batch(3),
+]
+
+
+@pytest.mark.parametrize("since", SINCE)
+def test_shards_that_something_was_done_to_since_are_others(
+    path: Path, since: Callable[[tfrecs.Dataset], tfrecs.Dataset]
+) -> None:
+    """Two shards have another order each than four, so that nothing of one goes on in the other."""
+    ds = tfrecs.Dataset(path)
+    state = state_of(since(ds.shard(4, 0)))
+    with pytest.raises(tfrecs.StateError, match="of another number of shards"):
+        iter(since(ds.shard(2, 0))).load_state_dict(state)
+    with pytest.raises(tfrecs.StateError):
+        iter(since(ds)).load_state_dict(state)
+    rest = iter(since(ds.shard(4, 0)))
+    rest.load_state_dict(state)
+    assert [list(one) for one in rest] == [list(one) for one in since(ds.shard(4, 0))][2:]
 
 
 def test_other_files_are_refused_and_moved_ones_are_not(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from typing import Any, Protocol, TypeAlias
 from tfrecs import _core
 from tfrecs.dataset.saved import Saved, State
 from tfrecs.dataset.spec import Spec
+from tfrecs.errors import StateError
 
 Length: TypeAlias = int | float | None
 """How many elements there are: math.inf, or None if nobody knows before it has read them."""
@@ -112,12 +113,22 @@ class RecordOrder:
 
         A state of one shard of four is one of all: each has given as many elements. So two shards
         can go on where four have stopped, unless something behind them depends on their number.
+
+        Raises:
+            StateError: Something does, and the number is another one.
         """
         if saved is None:
             return self, saved
+        inner = self._inner_shards()
+        names = ["at", *inner]
+        if inner and not saved.is_same("shards", inner["shards"]):
+            raise StateError(
+                "the state is of another number of shards, and what was done to them since would "
+                "give other records"
+            )
         if not self.steps or self.steps[-1][0] != "shard":
-            return self, saved.only(["at"])
-        saved.only(["at", "num", "base"])
+            return self, saved.only(names)
+        saved.only([*names, "num", "base"])
         num, base, at = saved.integer("num", 1), saved.integer("base"), saved.integer("at")
         _, mine, index, _, policy = self.steps[-1]
         if num != mine:
@@ -127,6 +138,12 @@ class RecordOrder:
 
     def state(self, at: int) -> State:
         """Return the state behind `at` elements."""
+        place = {"at": at, **self._inner_shards()}
         if self.steps and self.steps[-1][0] == "shard":
-            return {"at": at, "num": self.steps[-1][1], "base": self.steps[-1][3]}
-        return {"at": at}
+            place |= {"num": self.steps[-1][1], "base": self.steps[-1][3]}
+        return place
+
+    def _inner_shards(self) -> State:
+        """Return into how many shards it was divided before the last step, if it was."""
+        shards = [step[1] for step in self.steps[:-1] if step[0] == "shard"]
+        return {"shards": shards} if shards else {}
