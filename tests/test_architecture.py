@@ -42,6 +42,7 @@ LEAF_BASES = {
     "tfrecs.media.pictures",
     "tfrecs.media.pixels",
     "tfrecs.media.png",
+    "tfrecs.media.resizing",
     "tfrecs.cli.app",
     "tfrecs.cli.preview",
     "tfrecs.cli.regions",

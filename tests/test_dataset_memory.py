@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -9,23 +10,24 @@ from pathlib import Path
 import pytest
 
 import tfrecs
+from needs import REPO
 
 THREADS = 24
 BATCH = 8 << 20
 
 SCRIPT = """
-import resource, sys, time, tfrecs
+import sys, time, tfrecs
+from measure import peak_rss
 path, most, shuffled = sys.argv[1], int(sys.argv[2]) or None, sys.argv[3] == "shuffled"
 ds = tfrecs.Dataset([path] * 60, num_threads=24, max_buffer_bytes=most)
 ds = ds.shuffle(1) if shuffled else ds
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+before = peak_rss()
 it = iter(ds.batch(8))
 for _ in range(3):
     batch = next(it)
     time.sleep(1.0)
 it.close()
-after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-print((after - before) * (1 if sys.platform == "darwin" else 1024))
+print(peak_rss() - before)
 """
 
 
@@ -39,7 +41,9 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def taken(path: Path, most: int, how: str) -> int:
     command = [sys.executable, "-c", SCRIPT, str(path), str(most), how]
-    return int(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    bench = {**os.environ, "PYTHONPATH": str(REPO / "bench")}
+    run = subprocess.run(command, env=bench, capture_output=True, text=True, check=True)
+    return int(run.stdout)
 
 
 @pytest.mark.parametrize("how", ["in order", "shuffled"])
