@@ -63,9 +63,9 @@ help: ## list the verbs
 demo: build $(VENV)/.demo ## set up, then the main job: real digits to TFRecords to a trained classifier
 	@$(PY) examples/digits_demo.py
 
-test: build $(VENV)/.test ## set up, then every test of the Rust core and of the Python package
-	$(need-cargo)cargo test --locked --package tfrecs-core -- --quiet
-	$(PY) -m pytest --ignore=tests/oracle --ignore=tests/integrations
+test: ## set up, then every test of the Rust core and of the Python package
+	@$(MAKE) --no-print-directory --jobs=2 $(WHOLE_LINES) $(TEST_PARTS)
+	$(PY) -m pytest --ignore=tests/oracle --ignore=tests/integrations --numprocesses=2 --dist=worksteal
 
 setup: build $(VENV)/.demo $(VENV)/.test $(VENV)/.lint ## install all that demo, test, lint, types and docs need
 
@@ -118,6 +118,22 @@ clean: ## remove all that make made
 	rm -rf $(VENV) .venv-oracle .venv-integrations .venv-bench .venv-bench-* target build fuzz/artifacts $(NATIVE)
 	rm -rf .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find python tests bench examples -name __pycache__ -prune -exec rm -rf {} +
+
+# --- The parts of `make test` --------------------------------------------------------------------------------
+
+# A fresh machine compiles twice: the native module (target/release) and the tests of the core (target/debug).
+# Neither waits for the other. First what needs Python: what a machine lacks is said before anything is compiled.
+TEST_PARTS := test-setup test-core
+
+.PHONY: $(TEST_PARTS)
+test-setup: build
+	@$(MAKE) --silent $(VENV)/.test # behind the build, not beside it: both install into .venv
+
+test-core:
+	$(need-cargo)$(need-cc)cargo test --locked --package tfrecs-core -- --quiet
+
+# Whole lines, where make knows how to (that of macOS does not).
+WHOLE_LINES := $(if $(filter output-sync,$(.FEATURES)),--output-sync=line)
 
 # --- Fuzzing (fuzz/README.md) -------------------------------------------------------------------------------
 

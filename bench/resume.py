@@ -9,7 +9,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from figures import seconds
 from options import Options
 from processes import HERE, last_line, warm_page_cache
 from report import Part, Table
@@ -17,11 +16,11 @@ from resumed import BATCH, BATCHES, RECORDS, STEP, made
 from turns import roads_in_turn
 from workloads import FOLDER
 
-ROADS = ("in order", "shuffled", "resumed")
+ROADS = ("in order", "shuffled", "resumed", "a step")
 
 
 def part(options: Options) -> Part:
-    """Measure all three."""
+    """Measure all."""
     found = Part("resume", [], [])
     path = made(FOLDER, max(round(RECORDS * options.scale), 20_000))
     roads = {road: partial(measured, road, path, options) for road in ROADS}
@@ -29,7 +28,7 @@ def part(options: Options) -> Part:
     rows = []
     for road, each in runs.items():
         medians = {name: statistics.median(run[name] for run in each) for name in each[0]}
-        rows.append([road, seconds(medians["seconds"]), f"{medians['megabytes']:.1f}"])
+        rows.append([road, f"{medians['seconds']:.2g}", f"{medians['megabytes']:.1f}"])
     title = (
         f"Batches {BATCHES:,} x {BATCH:,} of 10 million small records; and the first one behind "
         f"step {STEP:,}"

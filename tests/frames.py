@@ -7,6 +7,7 @@ import gzip
 import struct
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from itertools import accumulate
 from pathlib import Path
 
@@ -24,6 +25,7 @@ def _crc_table() -> Iterator[int]:
 _TABLE = tuple(_crc_table())
 
 
+@lru_cache(maxsize=32)  # a megabyte takes a tenth of a second, and large files repeat their records
 def masked_crc(data: bytes) -> int:
     """The CRC-32C of `data`, masked."""
     crc = 0xFFFFFFFF

@@ -102,6 +102,11 @@ def run_apart(checks: str, **environment: str) -> None:
         pytest.fail(run.stdout[-20000:] + run.stderr[-2000:], pytrace=False)
 
 
+def measuring() -> dict[str, str]:
+    """Return the environment of a process that measures itself, with bench/measure.py."""
+    return {**os.environ, "PYTHONPATH": str(REPO / "bench")}
+
+
 def shared_data() -> Path:
     """Return the folder of real TFRecord files: $TFRECS_SHARED/data, or ../shared/data."""
     folder = Path(os.environ.get("TFRECS_SHARED", REPO.parent / "shared")) / "data"

@@ -21,6 +21,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tfrecs
+from tasks import has_threads, needs_proc, own_threads
 
 SPEC: dict[str, Any] = {
     "n": tfrecs.FixedLenFeature([], "int64"),
@@ -350,13 +351,7 @@ def test_batch_describes_a_new_dataset(tmp_path: Path) -> None:
 # --- Threads ---
 
 
-def own_threads() -> int:
-    tasks = Path("/proc/self/task")
-    names = [(task / "comm").read_text() for task in tasks.iterdir()]
-    return sum(name.startswith("tfrecs-") for name in names)
-
-
-@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="threads are counted by /proc")
+@needs_proc
 def test_nothing_is_left_behind(tmp_path: Path) -> None:
     paths = shards(tmp_path, [2000])
     files = len([*Path("/proc/self/fd").iterdir()])
@@ -367,13 +362,13 @@ def test_nothing_is_left_behind(tmp_path: Path) -> None:
         assert own_threads() <= 4  # the last ones may not have begun
         del batches
         gc.collect()
-        assert own_threads() == 0
+        assert has_threads(0)
     for batch in tfrecs.Dataset(paths, num_threads=4).batch(5):
         assert len(batch) == 5
         break
     list(tfrecs.Dataset(paths, num_threads=4).batch(5))
     gc.collect()
-    assert own_threads() == 0
+    assert has_threads(0)
     assert len([*Path("/proc/self/fd").iterdir()]) == files
 
 

@@ -7,7 +7,7 @@ import gc
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from itertools import islice, product
 from pathlib import Path
@@ -39,6 +39,14 @@ MORE: dict[str, Make] = {
 PLANS = {**STEPS, **MORE}
 
 
+@pytest.fixture(autouse=True)
+def _set_aside() -> Iterator[None]:
+    """What was there before is not looked through for cycles: it takes long, again and again."""
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
 @pytest.fixture(scope="module")
 def paths(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     folder = tmp_path_factory.mktemp("shards")
@@ -62,10 +70,10 @@ def held() -> tuple[int, int]:
 
 def settle(before: tuple[int, int]) -> None:
     """Wait until no more is held; threads that nobody waits for end soon."""
-    for _ in range(500):
+    for _ in range(5000):
         if held() <= before:
             return
-        time.sleep(0.01)
+        time.sleep(0.001)
     assert held() == before
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import tfrecs
-from needs import REPO
+from needs import measuring
 
 THREADS = 24
 BATCH = 8 << 20
@@ -22,10 +21,16 @@ path, most, shuffled = sys.argv[1], int(sys.argv[2]) or None, sys.argv[3] == "sh
 ds = tfrecs.Dataset([path] * 60, num_threads=24, max_buffer_bytes=most)
 ds = ds.shuffle(1) if shuffled else ds
 before = peak_rss()
+def settle():  # nothing more is read ahead: a batch would take some hundredths of a second
+    peak, since = peak_rss(), time.monotonic()
+    while time.monotonic() - since < 0.4:
+        time.sleep(0.02)
+        if peak_rss() > peak:
+            peak, since = peak_rss(), time.monotonic()
 it = iter(ds.batch(8))
 for _ in range(3):
     batch = next(it)
-    time.sleep(1.0)
+    settle()
 it.close()
 print(peak_rss() - before)
 """
@@ -41,8 +46,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def taken(path: Path, most: int, how: str) -> int:
     command = [sys.executable, "-c", SCRIPT, str(path), str(most), how]
-    bench = {**os.environ, "PYTHONPATH": str(REPO / "bench")}
-    run = subprocess.run(command, env=bench, capture_output=True, text=True, check=True)
+    run = subprocess.run(command, env=measuring(), capture_output=True, text=True, check=True)
     return int(run.stdout)
 
 

@@ -11,22 +11,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tfrecs
-from tfrecs import errors
+from tfrecs import errors, status
 
 TREE: dict[type[errors.Error], tuple[type[BaseException], ...]] = {
-    errors.CorruptRecordError: (errors.Error, ValueError),
-    errors.TruncatedFileError: (errors.Error, EOFError),
-    errors.NotTFRecordError: (errors.Error, ValueError),
-    errors.ParseError: (errors.Error, ValueError),
-    errors.SpecError: (errors.Error, ValueError),
-    errors.StateError: (errors.Error, ValueError),
-    errors.LimitError: (errors.Error, ValueError),
-    errors.OutOfMemoryError: (errors.Error, MemoryError),
+    errors.CorruptRecordError: (errors.Error, status.DataLossError, ValueError),
+    errors.TruncatedFileError: (errors.Error, status.DataLossError, EOFError),
+    errors.NotTFRecordError: (errors.Error, status.DataLossError, ValueError),
+    errors.ParseError: (errors.Error, status.InvalidArgumentError, ValueError),
+    errors.SpecError: (errors.Error, status.InvalidArgumentError, ValueError),
+    errors.StateError: (errors.Error, status.FailedPreconditionError, ValueError),
+    errors.LimitError: (errors.Error, status.ResourceExhaustedError, ValueError),
+    errors.OutOfMemoryError: (errors.Error, status.ResourceExhaustedError, MemoryError),
     errors.FileError: (errors.Error, OSError),
-    errors.MissingFileError: (errors.FileError, FileNotFoundError),
-    errors.DirectoryError: (errors.FileError, IsADirectoryError),
-    errors.ExistingFileError: (errors.FileError, FileExistsError),
-    errors.DeniedFileError: (errors.FileError, PermissionError),
+    errors.MissingFileError: (errors.FileError, status.NotFoundError, FileNotFoundError),
+    errors.DirectoryError: (errors.FileError, status.FailedPreconditionError, IsADirectoryError),
+    errors.ExistingFileError: (errors.FileError, status.AlreadyExistsError, FileExistsError),
+    errors.DeniedFileError: (errors.FileError, status.PermissionDeniedError, PermissionError),
 }
 ALL: list[type[errors.Error]] = [errors.Error, *TREE]
 FIELDS = ("path", "record", "offset", "feature", "reason")

@@ -139,7 +139,7 @@ def test_decoding_what_protobuf_wrote(record: bytes) -> None:
         ("é", ["é".encode()]),
         (b"\0\xff", [b"\0\xff"]),
         (bytearray(b"a"), [b"a"]),
-        (memoryview(b"a"), [b"a"]),
+        pytest.param(memoryview(b"a"), [b"a"], id="memoryview(b'a')"),
         (np.str_("a"), [b"a"]),
         (np.bytes_(b"a"), [b"a"]),
         (["a", b"b", bytearray(b"c")], [b"a", b"b", b"c"]),
@@ -167,7 +167,7 @@ def test_nan_and_infinity(kind: type) -> None:
 
 MIXED = "holds one kind"
 RANGE = "out of range|does not fit"
-REFUSED: list[tuple[Any, str]] = [
+REFUSED: list[Any] = [
     ([1, 1.5], MIXED),
     ([1.5, 1], MIXED),
     ([1, "a"], MIXED),
@@ -192,7 +192,7 @@ REFUSED: list[tuple[Any, str]] = [
     (np.array(["a"])[None], "shape"),
     ([None], "NoneType"),
     ([1, None], "NoneType|one kind"),
-    (object(), "object"),
+    pytest.param(object(), "object", id="object()"),
     (range(3), "range"),
     ({"a": 1}, "dict"),
     ({1, 2}, "set"),
@@ -202,7 +202,7 @@ REFUSED: list[tuple[Any, str]] = [
     (np.datetime64("2020-01-01"), "datetime64"),
     (np.array(["2020-01-01"], "M8[D]"), "datetime64"),
     (np.timedelta64(1, "s"), "timedelta64"),
-    (np.array([object()]), "object"),
+    pytest.param(np.array([object()]), "object", id="array([object()])"),
     (np.array([1, "a"], object), MIXED),
     (np.array([(1, 2)], "i4,i4"), "cannot be a feature"),
 ]

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import frames
 import tfrecs
+from tasks import has_threads, needs_proc
 from tfrecs import _core
 from tfrecs.batch import Batch
 
@@ -411,12 +412,7 @@ def test_closed_it_is_over(some: tfrecs.IndexedRecords) -> None:
     assert list(batches) == []
 
 
-def own_threads() -> int:
-    names = [(task / "comm").read_text() for task in Path("/proc/self/task").iterdir()]
-    return sum(name.startswith("tfrecs-") for name in names)
-
-
-@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="threads are counted by /proc")
+@needs_proc
 def test_nothing_is_left_behind(some: tfrecs.IndexedRecords) -> None:
     for taken in (0, 1, 9):
         batches = gather(some, ("shuffle", 1), ("repeat", None), num_threads=4)
@@ -424,9 +420,9 @@ def test_nothing_is_left_behind(some: tfrecs.IndexedRecords) -> None:
             next(batches)
         del batches
         gc.collect()
-        assert own_threads() == 0
+        assert has_threads(0)
     assert len(list(gather(some, num_threads=4))) == 43
-    assert own_threads() == 0
+    assert has_threads(0)
 
 
 def test_it_outlives_what_it_reads(some: tfrecs.IndexedRecords) -> None:

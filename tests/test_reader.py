@@ -122,7 +122,8 @@ def test_the_wrong_compression_is_named(tmp_path: Path, told: str) -> None:
 @pytest.mark.parametrize("codec", ["GZIP", "ZLIB"])
 def test_compressed_read_as_plain_is_an_error(tmp_path: Path, codec: str) -> None:
     path = frames.save(tmp_path / "a", frames.compressed(codec, frames.plain(RECORDS)))
-    with pytest.raises((tfrecs.NotTFRecordError, tfrecs.CorruptRecordError)) as caught:
+    kinds: tuple[type[tfrecs.Error], ...] = (tfrecs.NotTFRecordError, tfrecs.CorruptRecordError)
+    with pytest.raises(kinds) as caught:
         list(tfrecs.RecordReader(path, ""))
     assert caught.value.path == str(path)
 

@@ -176,7 +176,11 @@ def test_other_things_compressed(tmp_path: Path, codec: str) -> None:
 @given(noise=st.binary(min_size=12, max_size=600))
 def test_noise(tmp_path_factory: pytest.TempPathFactory, noise: bytes) -> None:
     path = frames.save(tmp_path_factory.getbasetemp() / "noise", noise)
-    kinds = (tfrecs.CorruptRecordError, tfrecs.NotTFRecordError, tfrecs.TruncatedFileError)
+    kinds: tuple[type[tfrecs.Error], ...] = (
+        tfrecs.CorruptRecordError,
+        tfrecs.NotTFRecordError,
+        tfrecs.TruncatedFileError,
+    )
     with pytest.raises(kinds) as caught:
         list(tfrecs.RecordReader(path))
     assert caught.value.path == str(path)

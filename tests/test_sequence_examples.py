@@ -67,7 +67,7 @@ def test_round_trip(context: dict[str, Any], lists: dict[str, Any], sort_keys: b
         (["a", ["b", "c"], []], [[b"a"], [b"b", b"c"], []]),
         (np.arange(4).reshape(2, 2), [[0, 1], [2, 3]]),
         (np.array([1.5, 2.5]), [[1.5], [2.5]]),
-        ((step for step in [[1], (2, 3)]), [[1], [2, 3]]),
+        pytest.param((step for step in [[1], (2, 3)]), [[1], [2, 3]], id="generator"),
         (tfrecs.RaggedTensor.from_rows([[1], [2, 3]]), [[1], [2, 3]]),
         ([], []),
     ],

@@ -134,10 +134,15 @@ def test_batches_are_of_the_records_in_this_order(
     found.close()
 
 
-@pytest.fixture(params=["", "GZIP", "ZLIB"])
-def large(request: pytest.FixtureRequest, tmp_path: Path) -> tfrecs.IndexedRecords:
+@pytest.fixture(scope="module", params=["", "GZIP", "ZLIB"])
+def paths(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     """Three files of 2,000 records and 6 MB together: several cells."""
-    return tfrecs.open(files(tmp_path, [1000, 0, 1000], [request.param] * 3, 3000))
+    return files(tmp_path_factory.mktemp("large"), [1000, 0, 1000], [request.param] * 3, 3000)
+
+
+@pytest.fixture
+def large(paths: list[Path]) -> tfrecs.IndexedRecords:
+    return tfrecs.open(paths)
 
 
 @pytest.mark.parametrize("size", [1, 50, 700, 5000])

@@ -7,9 +7,7 @@ import signal
 import subprocess
 import sys
 import textwrap
-import time
 import warnings
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -18,28 +16,12 @@ from hypothesis import strategies as st
 
 import frames
 import tfrecs
+from tasks import has_threads, needs_proc, own_threads
 
 MANY = 4 << 20  # from here on another thread writes
 RECORD = random.Random(1).randbytes(100_000)
 BEGUN = [RECORD] * 60
 BATCH = tfrecs.encode_batch({"a": [*range(40_000)], "b": [b"some text"] * 40_000})  # 1.6 MB
-needs_proc = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="counted by /proc")
-
-
-def own_threads() -> int:
-    names = []
-    for task in Path("/proc/self/task").iterdir():
-        with suppress(OSError):  # it may have ended since
-            names.append((task / "comm").read_text())
-    return sum(name.startswith("tfrecs-") for name in names)
-
-
-def has_threads(count: int) -> bool:
-    """Whether there are soon so many: at first one has no name yet, at last it is still there."""
-    until = time.monotonic() + 10
-    while own_threads() != count and time.monotonic() < until:
-        time.sleep(0.001)
-    return own_threads() == count
 
 
 def run(script: str, *arguments: object) -> subprocess.CompletedProcess[str]:

@@ -1,12 +1,11 @@
 """Everything people do with TFRecord files, without TensorFlow.
 
-Records are bytes in files (RecordReader, RecordWriter, ShardedWriter, count, verify); what killed
-writers leave is found by leftovers, and what a data set must have, by read_manifest. Examples are
-features in records: rows (encode_example, decode_example), columns (encode_batch, decode_batch),
 Records are bytes in files (RecordReader, RecordWriter, ShardedWriter, count, verify), also in
-damaged ones (salvage, repair). Examples are features in records: rows (encode_example,
+damaged ones (salvage, repair); what killed writers leave is found by leftovers, and what a data set
+must have, by read_manifest. Examples are features in records: rows (encode_example,
 decode_example), columns (encode_batch, decode_batch), TensorFlow's parsing contract (parse_example)
 and protobuf messages (Example and the other eight).
+A Dataset reads all of that in batches, shuffled, divided, and on from where it stopped.
 Records of other messages: lists of examples (parse_example_list), tensorboard's events
 (read_events), and any protobuf message (decode_proto).
 Every exception is an Error, but for the TypeError and IndexError of Python's own protocols.
@@ -18,12 +17,6 @@ from typing import TYPE_CHECKING, Any
 from tfrecs.access import IndexedRecords, open  # noqa: A004 - as gzip.open
 from tfrecs.arrays import BytesArray, RaggedTensor, SparseTensor
 from tfrecs.batch import Batch
-from tfrecs.dataset import (
-    Dataset,
-    DatasetIterator,
-    DatasetStats,
-    make_batched_features_dataset,
-)
 from tfrecs.errors import (
     CorruptRecordError,
     Error,
@@ -73,6 +66,12 @@ from tfrecs.tensors import parse_tensor, serialize_tensor
 from tfrecs.writer import RecordWriter
 
 if TYPE_CHECKING:
+    from tfrecs.dataset import (
+        Dataset,
+        DatasetIterator,
+        DatasetStats,
+        make_batched_features_dataset,
+    )
     from tfrecs.media.audio import Audio, decode_audio
     from tfrecs.media.batches import DecodedBatch
     from tfrecs.media.images import decode_image, encode_image
@@ -173,37 +172,35 @@ __all__ = [
     "verify",
 ]
 
-# The message classes, and what reads others, need the protobuf runtime, an extra that
-# `import tfrecs` must not load.
-_MESSAGES = {
-    "BytesList",
-    "Example",
-    "Feature",
-    "FeatureList",
-    "FeatureLists",
-    "Features",
-    "FloatList",
-    "Int64List",
-    "SequenceExample",
-}
-
-# So do these, each its own library.
-_MEDIA = {
+# What is loaded when it is first asked for: the message classes and what reads others need
+# protobuf, images and audio libraries of their own, all extras that `import tfrecs` must not load;
+# and a dataset is many small modules, which whoever only reads records need not wait for.
+_LATER = {
     "Audio": "tfrecs.media.audio",
+    "BytesList": "tfrecs.messages",
+    "Dataset": "tfrecs.dataset",
+    "DatasetIterator": "tfrecs.dataset",
+    "DatasetStats": "tfrecs.dataset",
     "DecodedBatch": "tfrecs.media.batches",
+    "Example": "tfrecs.messages",
+    "Feature": "tfrecs.messages",
+    "FeatureList": "tfrecs.messages",
+    "FeatureLists": "tfrecs.messages",
+    "Features": "tfrecs.messages",
+    "FloatList": "tfrecs.messages",
+    "Int64List": "tfrecs.messages",
+    "SequenceExample": "tfrecs.messages",
     "decode_audio": "tfrecs.media.audio",
     "decode_image": "tfrecs.media.images",
+    "decode_proto": "tfrecs.protos",
     "encode_image": "tfrecs.media.images",
+    "make_batched_features_dataset": "tfrecs.dataset",
 }
 
 
 def __getattr__(name: str) -> Any:
-    if name in _MESSAGES:
-        return getattr(import_module("tfrecs.messages"), name)
-    if name == "decode_proto":
-        return import_module("tfrecs.protos").decode_proto
-    if name in _MEDIA:
-        return getattr(import_module(_MEDIA[name]), name)
+    if name in _LATER:
+        return getattr(import_module(_LATER[name]), name)
     raise AttributeError(f"module 'tfrecs' has no attribute {name!r}")
 
 

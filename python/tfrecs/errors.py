@@ -15,13 +15,23 @@
         ├── ExistingFileError    (FileExistsError)
         └── DeniedFileError      (PermissionError)
 
-Each is also the built-in exception that a person would catch, and carries what is known of where it
-happened as attributes.
+Each is also the built-in exception that a person would catch, and the one of `tf.errors` that
+TensorFlow would raise (status.py), and carries what is known of where it happened as attributes.
 """
 
 import errno as errno_numbers
 import os
 from typing import Any
+
+from tfrecs.status import (
+    AlreadyExistsError,
+    DataLossError,
+    FailedPreconditionError,
+    InvalidArgumentError,
+    NotFoundError,
+    PermissionDeniedError,
+    ResourceExhaustedError,
+)
 
 
 class Error(Exception):
@@ -81,7 +91,7 @@ def _rebuilt(kind: type[Error], message: str, position: dict[str, Any]) -> Error
     return kind(message, **position)
 
 
-class CorruptRecordError(Error, ValueError):
+class CorruptRecordError(Error, DataLossError, ValueError):
     """A checksum does not match, or a compressed stream is broken.
 
     Example:
@@ -99,7 +109,7 @@ class CorruptRecordError(Error, ValueError):
     """
 
 
-class TruncatedFileError(Error, EOFError):
+class TruncatedFileError(Error, DataLossError, EOFError):
     """The file, or the compressed stream in it, ends before its last record does.
 
     Example:
@@ -113,7 +123,7 @@ class TruncatedFileError(Error, EOFError):
     """
 
 
-class NotTFRecordError(Error, ValueError):
+class NotTFRecordError(Error, DataLossError, ValueError):
     """The file is of another format; the text says which.
 
     Example:
@@ -127,7 +137,7 @@ class NotTFRecordError(Error, ValueError):
     """
 
 
-class ParseError(Error, ValueError):
+class ParseError(Error, InvalidArgumentError, ValueError):
     """A record is sound, but its message is broken or does not have what was asked for.
 
     Example:
@@ -141,7 +151,7 @@ class ParseError(Error, ValueError):
     """
 
 
-class SpecError(Error, ValueError):
+class SpecError(Error, InvalidArgumentError, ValueError):
     """The request makes no sense: a bad spec, an unknown option, a value that no feature can hold.
 
     Example:
@@ -159,7 +169,7 @@ def feature_error(name: str, reason: str) -> SpecError:
     return SpecError(f"feature {name!r}: {reason}", feature=name, reason=reason)
 
 
-class StateError(Error, ValueError):
+class StateError(Error, FailedPreconditionError, ValueError):
     """The object cannot do this in the state it is in.
 
     Example:
@@ -174,7 +184,7 @@ class StateError(Error, ValueError):
     """
 
 
-class LimitError(Error, ValueError):
+class LimitError(Error, ResourceExhaustedError, ValueError):
     """A file asks for more memory or work than `max_record_bytes`, `max_decompressed_bytes` allow.
 
     Example:
@@ -189,7 +199,7 @@ class LimitError(Error, ValueError):
     """
 
 
-class OutOfMemoryError(Error, MemoryError):
+class OutOfMemoryError(Error, ResourceExhaustedError, MemoryError):
     """There is no memory for a record as long as the one at this place.
 
     Example:
@@ -233,25 +243,25 @@ class FileError(Error, OSError):
         return {**super()._position(), "errno": self.errno}
 
 
-class MissingFileError(FileError, FileNotFoundError):
+class MissingFileError(FileError, NotFoundError, FileNotFoundError):
     """There is no such file, or a pattern matches none."""
 
     _ERRNO = errno_numbers.ENOENT
 
 
-class DirectoryError(FileError, IsADirectoryError):
+class DirectoryError(FileError, FailedPreconditionError, IsADirectoryError):
     """A file was expected and a directory found."""
 
     _ERRNO = errno_numbers.EISDIR
 
 
-class ExistingFileError(FileError, FileExistsError):
+class ExistingFileError(FileError, AlreadyExistsError, FileExistsError):
     """A file is there that must not be."""
 
     _ERRNO = errno_numbers.EEXIST
 
 
-class DeniedFileError(FileError, PermissionError):
+class DeniedFileError(FileError, PermissionDeniedError, PermissionError):
     """The permission is missing."""
 
     _ERRNO = errno_numbers.EACCES
@@ -260,6 +270,6 @@ class DeniedFileError(FileError, PermissionError):
 def file_error(error: OSError, path: str) -> FileError:
     """Return the operating system's error as one of ours."""
     kinds = (MissingFileError, DirectoryError, ExistingFileError, DeniedFileError)
-    kind = next((kind for kind in kinds if isinstance(error, kind.__bases__[1])), FileError)
+    kind = next((kind for kind in kinds if isinstance(error, kind.__bases__[-1])), FileError)
     reason = error.strerror or str(error)
     return kind(f"{path}: {reason}", path=path, reason=reason, errno=error.errno)

@@ -24,6 +24,30 @@ def checked_limit(what: str, given: Any, wanted: str = "a positive integer") -> 
     return int(given)
 
 
+def checked_integer(what: str, given: Any) -> int:
+    """Return a number, which is an integer.
+
+    Raises:
+        SpecError: It is not.
+    """
+    if isinstance(given, bool) or not hasattr(given, "__index__"):
+        raise SpecError(f"{what} must be an integer, not {given!r}")
+    number: int = given.__index__()
+    return number
+
+
+def checked_natural(what: str, given: Any) -> int:
+    """Return a number, which is an integer of at least 0.
+
+    Raises:
+        SpecError: It is not.
+    """
+    number = checked_integer(what, given)
+    if number < 0:
+        raise SpecError(f"{what} must not be negative, and is {number}")
+    return number
+
+
 def checked_limits(max_record_bytes: int | None, max_decompressed_bytes: int | None) -> Limits:
     """Return what whatever reads a file takes as `limits`; None: what holds by default.
 

@@ -50,12 +50,14 @@ def start(ds: tfrecs.Dataset, context: str, workers: int, patience: float) -> fl
     return max(waits)
 
 
-def run(context: str, starts: int, workers: int, patience: float) -> tuple[float, float]:
+def run(
+    context: str, starts: int, workers: int, patience: float, pause: float
+) -> tuple[float, float]:
     """Start so many loaders beside threads that read; return the seconds, and the longest wait."""
     stop = threading.Event()
 
     def read(ds: tfrecs.Dataset) -> None:
-        while not stop.is_set():
+        while not stop.wait(pause):
             for _ in ds.to_torch_loader():
                 pass
 
@@ -86,11 +88,14 @@ def main() -> None:
     parser.add_argument("--starts", type=int, default=100)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--patience", type=float, help="seconds without a batch that are a hang")
+    parser.add_argument(
+        "--pause", type=float, default=0, help="seconds between passes of the threads that read"
+    )
     asked = parser.parse_args()
     multiprocessing.set_forkserver_preload(["torch", "tfrecs"])
     for context in asked.contexts:
         patience = asked.patience or PATIENCE[context]
-        seconds, slowest = run(context, asked.starts, asked.workers, patience)
+        seconds, slowest = run(context, asked.starts, asked.workers, patience, asked.pause)
         print(
             f"{context}: {asked.starts} starts of {asked.workers} workers in {seconds:.0f} s, "
             f"no hang; the longest wait for a batch was {slowest:.1f} s",

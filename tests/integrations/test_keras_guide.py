@@ -29,7 +29,7 @@ def folder(guide: Guide, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_page_runs(guide: Guide, folder: Path) -> None:
-    assert len(guide.blocks) == 6
+    assert len(guide.blocks) == 7
     guide.run_apart(folder)
 
 

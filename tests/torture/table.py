@@ -61,6 +61,7 @@ ROWS = [
     Row("20", "random pipelines, resumed at every step", "pipelines", 500, 10),
     Row("24", "Ctrl-C while reading and indexing", "stops", 200, 2),
     Row("24", "Ctrl-C while writing", "interrupts", 200, 0),
+    Row("26", "queues of TensorFlow 1's names: failing, stopped, forgotten", "queued", 1000, 40),
 ]
 
 

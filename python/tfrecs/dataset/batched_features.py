@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from tfrecs.dataset.dataset import Dataset
-from tfrecs.dataset.files import Files
 from tfrecs.dataset.iterator import sources_of
+from tfrecs.dataset.kinds import parsed_where_read
 from tfrecs.dataset.node import Node
 from tfrecs.dataset.one_by_one import OneByOne
 from tfrecs.dataset.spec import Spec
@@ -101,7 +101,7 @@ def make_batched_features_dataset(
     ahead = _ahead(prefetch_buffer_size)
     threads = _threads(reader_num_threads, parser_num_threads)
     node = _opened(_matching(file_pattern), reader, reader_args or (), threads)
-    native = _parsing(node, spec)
+    native = None if node.order() is None else parsed_where_read(node, spec)
     ds = Dataset.of(node if native is None else native)
     if shuffle:
         seed = secrets.randbits(32) if shuffle_seed is None else shuffle_seed
@@ -178,17 +178,6 @@ def _opened(
     if order is not None and order.keyed:
         raise SpecError("reader must return a Dataset of records, and this one has keys")
     return made.node
-
-
-def _parsing(node: Node, spec: Spec) -> Node | None:
-    """Return the plan whose records are parsed where they are read, if they can be."""
-    if node.order() is None:
-        return None
-    if isinstance(node, Files):
-        return replace(node, spec=spec)
-    (source,) = node.sources
-    made: Any = node
-    return replace(made, source=_parsing(source, spec))  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True, eq=False)

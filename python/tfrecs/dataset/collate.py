@@ -40,17 +40,25 @@ def joined(elements: Sequence[Any], join: Join, name: str | None = None) -> Any:
         return {key: joined([one[key] for one in elements], join, key) for key in first}
     if isinstance(first, tuple | list):
         columns = [joined(column, join, name) for column in zip(*elements, strict=True)]
+        if hasattr(first, "_fields"):  # a named tuple
+            return type(first)(*columns)
         return tuple(columns) if isinstance(first, tuple) else columns
     return join(elements, name)
 
 
 def _side_by_side(values: Sequence[Any], name: str | None) -> Any:
     first = values[0]
-    if isinstance(first, SparseTensor | RaggedTensor):
+    if isinstance(first, SparseTensor):
+        return _of_sparse(values, name)
+    if isinstance(first, RaggedTensor):
         raise SpecError(
-            f"{name or 'an element'} is a {type(first).__name__}: use padded_batch(), or batch() "
-            "before what makes elements one by one"
+            f"{name or 'an element'} is a RaggedTensor: use padded_batch(), or batch() before what "
+            "makes elements one by one"
         )
+    if all(isinstance(value, bytes | str) for value in values):
+        return BytesArray.from_values(values)
+    if all(isinstance(value, np.generic) for value in values):
+        return np.array(values)
     arrays = [arrays_of(value) for value in values]
     shapes = {array.shape for array in arrays}
     if len(shapes) > 1:
@@ -60,6 +68,23 @@ def _side_by_side(values: Sequence[Any], name: str | None) -> Any:
         flat = [value for array in arrays for value in array.ravel().tolist()]
         return BytesArray.from_values(flat).reshape(len(arrays), *arrays[0].shape)
     return np.stack(arrays)
+
+
+def _of_sparse(values: Sequence[SparseTensor], name: str | None) -> SparseTensor:
+    """Return sparse tensors as one: as long as the longest, as TensorFlow has it."""
+    ranks = {len(value.dense_shape) for value in values}
+    if len(ranks) > 1:
+        raise SpecError(f"{name or 'elements'} have {sorted(ranks)} dimensions")
+    rows = [np.full((len(value.values), 1), row) for row, value in enumerate(values)]
+    indices = [np.hstack(pair) for pair in zip(rows, (one.indices for one in values), strict=True)]
+    longest = np.max([value.dense_shape for value in values], axis=0)
+    flat = [value.values for value in values]
+    joined = (
+        BytesArray.from_values([one for each in flat for one in each.tolist()])
+        if isinstance(flat[0], BytesArray)
+        else np.concatenate(flat)
+    )
+    return SparseTensor(np.concatenate(indices), joined, [len(values), *longest.tolist()])
 
 
 def arrays_of(value: Any) -> Any:

@@ -11,9 +11,10 @@ from tfrecs import _core
 from tfrecs.access import IndexedRecords
 from tfrecs.access import open as open_records
 from tfrecs.dataset.gathered import AHEAD, AHEAD_BYTES
-from tfrecs.dataset.order import Length, RecordOrder
+from tfrecs.dataset.order import Length, RecordOrder, share
 from tfrecs.dataset.root import Root, content_of
 from tfrecs.dataset.saved import Saved
+from tfrecs.dataset.singly import Singly
 from tfrecs.dataset.skipping import Losses, Replayed, Skipping
 from tfrecs.dataset.spec import Spec
 from tfrecs.dataset.stage import Run, Stage
@@ -179,6 +180,13 @@ class Files(Root):
         self.losses.clear()
         return Skipping(scan, self.losses, how.on_skip)
 
+    def singly(self, at: int) -> Singly:
+        """Begin to read records one by one, behind `at` of them, without an index: up to damage."""
+        record, decompressed = self.reading.limits
+        limits = {"max_record_bytes": record, "max_decompressed_bytes": decompressed}
+        how = (self.reading.compression_type, self.reading.verify)
+        return Singly(self.paths, at, *how, **limits)
+
     def gather(
         self,
         steps: list[tuple[Any, ...]],
@@ -208,9 +216,9 @@ class Files(Root):
 
     def about(self, nbytes: int, most: int) -> int:
         """Return how many records have about `nbytes` bytes, `most` of them at most."""
+        count = len(self.records)  # first: it says what is wrong with a file
         total = sum(os.stat(path).st_size for path in self.paths)  # noqa: PTH116 - paths are text
-        each = max(total // max(len(self.records), 1), 1)
-        return max(min(nbytes // each, most), 1)
+        return share(nbytes, most, total, count)
 
     def identity(self) -> str:
         """Return what is parsed: files are told apart by their sizes, wherever they lie."""

@@ -15,7 +15,7 @@ from tfrecs.dataset.order import RecordOrder
 from tfrecs.dataset.saved import Saved, State
 from tfrecs.dataset.spec import Spec
 from tfrecs.dataset.stage import Run, Stage
-from tfrecs.errors import ParseError
+from tfrecs.errors import Error, ParseError
 from tfrecs.records import Records
 
 # What is read at once where records are wanted one by one: records, or bytes.
@@ -96,6 +96,7 @@ class Elements(Stage):
 
     def _begin(self, run: Run, at: int) -> None:
         self._run, self._at = run, at
+        self._is_careful = self._is_closed = False
         self._native = self._batches()
         self._native.count_in(run.meters.reading(self._files))
         self._ready: Iterator[tuple[int, bytes]] = iter(())
@@ -103,12 +104,15 @@ class Elements(Stage):
         self._records = Records([])
 
     def _batches(self) -> Any:
-        if self._at == 0 and not self._order.steps and self._run.stripe is None:
+        self._scans = self._at == 0 and not self._order.steps and self._run.stripe is None
+        if self._scans:
             return self._files.scan(AHEAD, False, most_bytes=AHEAD_BYTES, raw=True)
+        return self._gathered(self._files.about(AHEAD_BYTES, AHEAD))
+
+    def _gathered(self, size: int) -> Any:
         order = self._striped()
         if self._at:
             order = order.then("skip", self._at)
-        size = self._files.about(AHEAD_BYTES, AHEAD)
         return self._files.gather(order.native, self._run.epoch, size, False, 0, raw=True)
 
     def _striped(self) -> RecordOrder:
@@ -125,12 +129,31 @@ class Elements(Stage):
         return (next(self._keys), made) if self._order.keyed else made
 
     def _read(self) -> tuple[int, bytes]:
-        """Return the first of some more records, and its place among them."""
-        self._records = records = next(self._native)
+        """Return the first of some more records, and its place among them.
+
+        Of records that are read together, those before a damaged one come first: they are read
+        once more, one by one.
+        """
+        try:
+            records = next(self._native)
+        except Error:
+            if self._is_careful or self._is_closed:
+                raise
+            self._native.close()
+            self._is_careful = True
+            self._native = self._files.singly(self._at) if self._scans else self._gathered(1)
+            self._close_again()
+            records = next(self._native)
+        self._records = records
         self._ready = enumerate(records)
         if self._order.keyed:
             self._keys = iter(keys_of(records).tolist())
         return next(self._ready)
+
+    def _close_again(self) -> None:
+        """Close what has been begun while another thread closed what was there before."""
+        if self._is_closed:
+            self._native.close()
 
     def skip(self, n: int) -> None:
         """Go on behind the next `n` records without reading those that are not read yet."""
@@ -148,4 +171,5 @@ class Elements(Stage):
 
     def close(self) -> None:
         """Stop the threads."""
+        self._is_closed = True
         self._native.close()

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tfrecs.dataset.batch import Batch
 from tfrecs.dataset.bucket import Bucket
 from tfrecs.dataset.cache import Cache
 from tfrecs.dataset.files import Files
+from tfrecs.dataset.memory import Pool
 from tfrecs.dataset.node import Node
 from tfrecs.dataset.order import RecordOrder
 from tfrecs.dataset.padded_batch import PaddedBatch
 from tfrecs.dataset.prefetch import Prefetch
 from tfrecs.dataset.repeat import Repeat
 from tfrecs.dataset.shard import Shard
+from tfrecs.dataset.shuffle import BufferShuffle, Shuffle
 from tfrecs.dataset.spec import Spec
 from tfrecs.dataset.take import Skip, Take
 from tfrecs.dataset.unbatch import Unbatch
@@ -56,6 +58,20 @@ def _single(node: Node) -> Parsed | None:
     if isinstance(order, RecordOrder):
         return Parsed(order.files.spec, order.keyed, False)
     return Parsed(node.spec, False, False) if isinstance(node, Files) else None
+
+
+# Steps behind which records are still records, one by one.
+ALIKE = (BufferShuffle, Prefetch, Repeat, Shard, Shuffle, Skip, Take)
+
+
+def parsed_where_read(node: Node, spec: Spec) -> Node | None:
+    """Return the plan of the same records, parsed where they are read, if they can be."""
+    if isinstance(node, Files | Pool):
+        return None if node.parses or node.order() is None else replace(node, spec=spec)
+    if not isinstance(node, (*ALIKE, Batch)):
+        return None
+    below = parsed_where_read(node.source, spec)
+    return None if below is None else replace(node, source=below)
 
 
 def in_batches(node: Node) -> bool:

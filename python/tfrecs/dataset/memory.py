@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
@@ -9,7 +10,7 @@ from typing import Any, Protocol, runtime_checkable
 from tfrecs import _core
 from tfrecs.access import IndexedRecords
 from tfrecs.dataset.files import Files
-from tfrecs.dataset.order import Length, RecordOrder
+from tfrecs.dataset.order import Length, RecordOrder, Source, share
 from tfrecs.dataset.root import Root
 from tfrecs.dataset.spec import Spec
 from tfrecs.lazily import lazily
@@ -31,8 +32,29 @@ class RecordSource(Protocol):
         """Return the records at these places, in this order."""
 
 
+class Found:
+    """What sources have in common whose records are found without a pass over those before."""
+
+    def scan(
+        self: Source,
+        size: int,
+        drop_remainder: bool,
+        most_bytes: int | None = None,
+        raw: bool = False,
+        beside: tuple[Any, ...] | None = None,
+    ) -> Any:
+        """Begin to make batches from the beginning: it is known where each record is."""
+        del most_bytes
+        steps = [("records", len(self.records))]
+        return self.gather(steps, 0, size, drop_remainder, 0, raw, beside)
+
+    def singly(self: Source, at: int) -> Any:
+        """Begin to make batches of one record."""
+        return self.gather([("records", len(self.records))], 0, 1, False, at, raw=True)
+
+
 @dataclass(frozen=True, eq=False)
-class Pool(Root):
+class Pool(Found, Root):
     """Records any of which can be had at once, but for files."""
 
     spec: Spec
@@ -72,19 +94,6 @@ class Pool(Root):
         """Return how many records there are."""
         return len(self.records)
 
-    def scan(
-        self,
-        size: int,
-        drop_remainder: bool,
-        most_bytes: int | None = None,
-        raw: bool = False,
-        beside: tuple[Any, ...] | None = None,
-    ) -> Any:
-        """Begin to make batches from the beginning."""
-        del most_bytes
-        steps = [("records", len(self.records))]
-        return self.gather(steps, 0, size, drop_remainder, 0, raw, beside)
-
     def gather(
         self,
         steps: list[tuple[Any, ...]],
@@ -104,10 +113,9 @@ class Pool(Root):
     def _gather(self, *how: Any) -> Any:
         return _core.Gather(self.records, *how)
 
+    @abstractmethod
     def about(self, nbytes: int, most: int) -> int:
         """Return how many records have about `nbytes` bytes, `most` of them at most."""
-        each = max(self.content()[1] // max(len(self.records), 1), 1)
-        return max(min(nbytes // each, most), 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,12 +136,11 @@ class Memory(Pool):
 
     def about(self, nbytes: int, most: int) -> int:
         """Return how many records have about `nbytes` bytes, `most` of them at most."""
-        each = max(self.given.nbytes // max(len(self.given), 1), 1)
-        return max(min(nbytes // each, most), 1)
+        return share(nbytes, most, self.given.nbytes, len(self.given))
 
 
 @dataclass(frozen=True, eq=False)
-class Opened(Files):
+class Opened(Found, Files):
     """Records that somebody has opened."""
 
     opened: IndexedRecords = field(kw_only=True)
@@ -142,19 +149,6 @@ class Opened(Files):
     def records(self) -> IndexedRecords:
         """The records, any of them at once."""
         return self.opened
-
-    def scan(
-        self,
-        size: int,
-        drop_remainder: bool,
-        most_bytes: int | None = None,
-        raw: bool = False,
-        beside: tuple[Any, ...] | None = None,
-    ) -> Any:
-        """Begin to read batches from the beginning: where each record lies is known."""
-        del most_bytes
-        steps = [("records", len(self.records))]
-        return self.gather(steps, 0, size, drop_remainder, 0, raw, beside)
 
 
 @dataclass(frozen=True, eq=False)

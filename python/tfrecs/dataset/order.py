@@ -24,6 +24,12 @@ Step: TypeAlias = tuple[Any, ...]
 BLOCKS = 16
 
 
+def share(nbytes: int, most: int, total: int, count: int) -> int:
+    """Return how many of `count` records of `total` bytes have about `nbytes`, `most` at most."""
+    each = max(total // max(count, 1), 1)
+    return max(min(nbytes // each, most), 1)
+
+
 class Source(Protocol):
     """Files, and how they are read."""
 
@@ -51,6 +57,9 @@ class Source(Protocol):
 
         They are parsed; or `raw`; or raw with these columns of theirs `beside`.
         """
+
+    def singly(self, at: int) -> Any:
+        """Begin to read records one by one, behind `at` of them, without an index."""
 
     def gather(
         self,

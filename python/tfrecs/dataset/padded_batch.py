@@ -247,10 +247,17 @@ def _without_lists(element: Any) -> Any:
 
 def _dense(value: Any, name: str | None, padding: Padding) -> Any:
     if not isinstance(value, SparseTensor | RaggedTensor):
-        return arrays_of(_without_lists(value))
+        return _of_bytes(arrays_of(_without_lists(value)))
     values = value.values if isinstance(value, SparseTensor) else value.flat_values
     dense = value.to_dense(padding.fill_of(name, values))
     return _bytes_array(dense) if isinstance(values, BytesArray) else dense
+
+
+def _of_bytes(array: Any) -> Any:
+    """Return byte strings in an array of objects as a BytesArray; other arrays as they are."""
+    if isinstance(array, BytesArray) or array.dtype != object:
+        return array
+    return _bytes_array(array) if all(isinstance(one, bytes) for one in array.flat) else array
 
 
 def _side_by_side(values: Sequence[Any], name: str | None, padding: Padding) -> Any:

@@ -12,7 +12,7 @@ from tfrecs.dataset.memory import Foreigners, Memory, Opened, RecordSource
 from tfrecs.dataset.node import Node
 from tfrecs.dataset.spec import Spec
 from tfrecs.errors import SpecError
-from tfrecs.limits import checked_limit, checked_limits
+from tfrecs.limits import checked_limit, checked_limits, checked_natural
 from tfrecs.paths import Paths, expand_paths
 from tfrecs.records import Records
 
@@ -88,7 +88,7 @@ class Sources(ABC):
             >>> list(ds.with_keys())
             [(b'table.csv:2', b'ada,36'), (b'table.csv:3', b'grace,85')]
         """
-        header = _natural("skip_header_lines", skip_header_lines)
+        header = checked_natural("skip_header_lines", skip_header_lines)
         call = f"from_lines(skip_header_lines={header}" if header else "from_lines"
         limits = checked_limits(max_record_bytes, max_decompressed_bytes)
         turns = (cycle_length, block_length)
@@ -137,8 +137,8 @@ class Sources(ABC):
             [[b'aa', b'bb'], [b'cc']]
         """
         record = checked_limit("record_bytes", record_bytes)
-        header = _natural("header_bytes", header_bytes)
-        footer = _natural("footer_bytes", footer_bytes)
+        header = checked_natural("header_bytes", header_bytes)
+        footer = checked_natural("footer_bytes", footer_bytes)
         given = {"header_bytes": header, "footer_bytes": footer}
         rest = "".join(f", {name}={value}" for name, value in given.items() if value)
         call = f"from_fixed_length({record}{rest}"
@@ -204,10 +204,3 @@ def _foreign(
     call = f"{name}({rest}" + ")" if rest else f"{name}()"
     files = tuple(expand_paths(paths))
     return Foreign(call, files, kind, compression, limits, cycle, block)
-
-
-def _natural(what: str, given: Any) -> int:
-    if isinstance(given, bool) or not hasattr(given, "__index__") or given.__index__() < 0:
-        raise SpecError(f"{what} must be an integer of at least 0, not {given!r}")
-    number: int = given.__index__()
-    return number

@@ -10,8 +10,9 @@ from tfrecs.dataset.parsed import parsed_batch, parsed_sequences
 from tfrecs.errors import SpecError
 from tfrecs.features import Features
 from tfrecs.lazily import lazily
-from tfrecs.parsing import parse_single_example, parse_single_sequence_example
+from tfrecs.parsing import parse_single_sequence_example
 from tfrecs.parsing.assembly import Recipes
+from tfrecs.parsing.examples import parse_planned
 from tfrecs.parsing.plan import plan_context, plan_examples, plan_lists
 from tfrecs.records import Records
 
@@ -95,7 +96,8 @@ class Spec:
         """Return what is made of one record."""
         if self.is_of_sequences:
             return parse_single_sequence_example(record, self.context, self.lists)
-        return record if self.features is None else parse_single_example(record, self.features)
+        features, _ = self._recipes
+        return record if features is None else parse_planned(record, features.plan)
 
     def lines(self) -> list[str]:
         """Return what is parsed, a feature a line."""

@@ -32,7 +32,7 @@ from tfrecs.dataset.where import Where
 from tfrecs.dataset.zipped import Zip
 from tfrecs.errors import SpecError
 from tfrecs.expressions import Expression
-from tfrecs.limits import checked_limit
+from tfrecs.limits import checked_integer, checked_limit, checked_natural
 from tfrecs.paths import Path
 
 
@@ -65,7 +65,7 @@ class Transforms(ABC):
             >>> list(tfrecs.Dataset("five.tfrecord").shard(2, index=0))
             [b'0', b'2', b'4']
         """
-        num, index = checked_limit("num", num), _number("index", index)
+        num, index = checked_limit("num", num), checked_integer("index", index)
         if not 0 <= index < num:
             raise SpecError(f"there are {num} shards, from 0 to {num - 1}, and no shard {index}")
         if remainder not in POLICIES:
@@ -99,7 +99,7 @@ class Transforms(ABC):
             >>> sorted(tfrecs.Dataset("five.tfrecord").shuffle(seed=7))
             [b'0', b'1', b'2', b'3', b'4']
         """
-        seed = _number("seed", seed) % 2**64
+        seed = checked_integer("seed", seed) % 2**64
         if buffer_size is not None:
             size = checked_limit("buffer_size", buffer_size)
             return self._with(BufferShuffle(self.node, seed, size))
@@ -117,17 +117,17 @@ class Transforms(ABC):
         it go on across the ends of passes.
         """
         if count is not None:
-            count = _number("count", count)
+            count = checked_integer("count", count)
         return self._with(Repeat(self.node, None if count is None or count < 0 else count))
 
     def take(self, count: int) -> Self:
         """Return a dataset of the first `count` elements, of all if that is -1."""
-        count = _number("count", count)
+        count = checked_integer("count", count)
         return self._with(Take(self.node, count)) if count >= 0 else self
 
     def skip(self, count: int) -> Self:
         """Return a dataset of the elements behind the first `count`, of none if that is -1."""
-        count = _number("count", count)
+        count = checked_integer("count", count)
         return self._with(Skip(self.node, count) if count >= 0 else Take(self.node, 0))
 
     def batch(self, n: int, drop_remainder: bool = False) -> Self:
@@ -234,7 +234,7 @@ class Transforms(ABC):
             [[0, 0], [0, 1]]
             [[0, 1, 2, 0], [0, 1, 2, 3]]
         """
-        edges = tuple(_number("boundaries", edge) for edge in boundaries)
+        edges = tuple(checked_integer("boundaries", edge) for edge in boundaries)
         sizes = tuple(checked_limit("batch_sizes", size) for size in batch_sizes)
         if list(edges) != sorted(set(edges)) or len(sizes) != len(edges) + 1:
             raise SpecError(
@@ -261,7 +261,7 @@ class Transforms(ABC):
                 go before it). Each comes once, across a resume too, but in another order each time:
                 no two runs are the same any more.
         """
-        threads = _natural("num_threads", num_threads)
+        threads = checked_natural("num_threads", num_threads)
         return self._with(
             Map(self.node, _callable(function), threads, bool(ordered or not threads))
         )
@@ -294,7 +294,7 @@ class Transforms(ABC):
 
     def enumerate(self, start: int = 0) -> Self:
         """Return a dataset of pairs of a number, from `start` on, and an element."""
-        return self._with(Enumerate(self.node, _number("start", start)))
+        return self._with(Enumerate(self.node, checked_integer("start", start)))
 
     def with_keys(self) -> Self:
         """Return a dataset of pairs of a key and an element; batches behind it have arrays of keys.
@@ -446,7 +446,7 @@ class Transforms(ABC):
             raise SpecError(f"{len(parts)} datasets need as many positive weights, not {weights!r}")
         if stop not in STOPS:
             raise SpecError(f'stop must be "first" or "all", not {stop!r}')
-        return self._with(Mix(parts, tuple(given), _number("seed", seed), stop))
+        return self._with(Mix(parts, tuple(given), checked_integer("seed", seed), stop))
 
     def interleave(
         self, function: Callable[[Any], Transforms], cycle_length: int = 2, block_length: int = 1
@@ -473,20 +473,6 @@ class Transforms(ABC):
         if not all(isinstance(other, Transforms) for other in others):
             raise SpecError(f"these must be Datasets: {others!r}")
         return (self.node, *(other.node for other in others))
-
-
-def _number(what: str, given: Any) -> int:
-    if isinstance(given, bool) or not hasattr(given, "__index__"):
-        raise SpecError(f"{what} must be an integer, not {given!r}")
-    number: int = given.__index__()
-    return number
-
-
-def _natural(what: str, given: Any) -> int:
-    number = _number(what, given)
-    if number < 0:
-        raise SpecError(f"{what} must not be negative, and is {number}")
-    return number
 
 
 def _callable(given: Any) -> Callable[[Any], Any]:

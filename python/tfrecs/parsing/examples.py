@@ -7,7 +7,7 @@ from tfrecs import _core
 from tfrecs.errors import SpecError
 from tfrecs.features import Features
 from tfrecs.parsing.assembly import Assembly
-from tfrecs.parsing.plan import plan_examples
+from tfrecs.parsing.plan import Plan, plan_examples
 from tfrecs.parsing.serialized import Serialized, Source, single_source, source_of
 
 # Arrays, BytesArrays, SparseTensors and RaggedTensors: which, the feature says.
@@ -94,6 +94,14 @@ def parse_single_example(
 def _parsed(source: Source, features: Features) -> Parsed:
     if not features:
         raise SpecError(f"Argument `features` cannot be None or falsy. Got {features}")
-    plan = plan_examples(features)
+    return _planned(source, plan_examples(features))
+
+
+def parse_planned(record: bytes, plan: Plan) -> Parsed:
+    """Parse one record by a plan, which is the same for many: as parse_single_example."""
+    return _planned(single_source(record, None), plan)
+
+
+def _planned(source: Source, plan: Plan) -> Parsed:
     columns = _core.decode_batch(source.records, tuple(plan.columns), source.names)
     return Assembly(columns, source).features(plan)

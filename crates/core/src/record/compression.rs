@@ -8,8 +8,10 @@ use std::io::{self, Read};
 
 use zlib_rs::{Inflate, InflateFlush};
 
+use super::buffer::Buffer;
 use super::checkpoints::Scanner;
 use super::inflated::Inflated;
+use super::limits::FileLimits;
 use super::sniff;
 use crate::error::ErrorKind;
 use crate::interrupt::retrying;
@@ -70,6 +72,33 @@ impl Source {
             rest: file,
             fault: None,
         })
+    }
+
+    /// Reads more into a buffer, `missing` bytes and more where it is `known` that there are so many, and says how
+    /// much came; what is unread there begins at `offset`. Nothing is the end.
+    ///
+    /// # Errors
+    /// As for [`Source::read`]; there is no memory; more comes than `limits` allow.
+    pub fn read_into(
+        &mut self,
+        buffer: &mut Buffer,
+        (missing, known): (usize, bool),
+        limits: FileLimits,
+        offset: u64,
+    ) -> Result<usize, ErrorKind> {
+        let done = offset + buffer.unread().len() as u64;
+        let room = buffer.room(missing, known);
+        let room = limits.room(room.map_err(ErrorKind::OutOfMemory)?, done);
+        if room.is_empty() {
+            // One byte more than is allowed shows that there is more.
+            return match self.read(&mut [0])? {
+                0 => Ok(0),
+                _ => Err(limits.too_much()),
+            };
+        }
+        let count = self.read(room)?;
+        buffer.filled(count);
+        Ok(count)
     }
 
     /// Reads some bytes into `buffer`; 0 is the clean end.

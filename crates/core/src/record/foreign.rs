@@ -383,17 +383,9 @@ impl ForeignReader {
 
     /// Reads more bytes behind those in the buffer.
     fn fill(&mut self) -> Result<()> {
-        let done = self.offset + self.buffer.unread().len() as u64;
-        let room = match self.buffer.room(1, false) {
-            Ok(room) => self.limits.room(room, done),
-            Err(bytes) => return Err(self.fail(ErrorKind::OutOfMemory(bytes))),
-        };
-        // One byte more than is allowed shows that there is more.
-        let (is_full, mut more) = (room.is_empty(), [0]);
-        match self.source.read(if is_full { &mut more } else { room }) {
-            Ok(0) => self.at_end = true,
-            Ok(_) if is_full => return Err(self.fail(self.limits.too_much())),
-            Ok(n) => self.buffer.filled(n),
+        let read = (self.source).read_into(&mut self.buffer, (1, false), self.limits, self.offset);
+        match read {
+            Ok(count) => self.at_end = count == 0,
             Err(kind @ ErrorKind::Io(IoKind::Interrupted, ..)) => return Err(kind.into()),
             Err(kind) => return Err(self.fail(kind)),
         }

@@ -322,17 +322,9 @@ impl RecordReader {
     pub fn fill(&mut self) -> Result<()> {
         self.refuse_beyond_the_file()?;
         let missing = self.wanted.saturating_sub(self.buffer.unread().len());
-        let done = self.offset + self.buffer.unread().len() as u64;
-        let room = match self.buffer.room(missing, self.file.is_some()) {
-            Ok(room) => self.limits.room(room, done),
-            Err(bytes) => return Err(self.fail(ErrorKind::OutOfMemory(bytes))),
-        };
-        // One byte more than is allowed shows that there is more.
-        let (is_full, mut more) = (room.is_empty(), [0]);
-        match self.source.read(if is_full { &mut more } else { room }) {
-            Ok(0) => self.at_end = true,
-            Ok(_) if is_full => return Err(self.fail(self.limits.too_much())),
-            Ok(n) => self.buffer.filled(n),
+        let wanted = (missing, self.file.is_some());
+        match (self.source).read_into(&mut self.buffer, wanted, self.limits, self.offset) {
+            Ok(count) => self.at_end = count == 0,
             // Nothing is lost: the next call goes on where this one stopped.
             Err(kind @ ErrorKind::Io(IoKind::Interrupted, ..)) => return Err(kind.into()),
             Err(kind) => return Err(self.fail(kind)),

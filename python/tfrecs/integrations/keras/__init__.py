@@ -12,8 +12,9 @@ from tfrecs.dataset.ranks import Ranks
 from tfrecs.integrations.keras.backup import KerasBackup
 from tfrecs.integrations.keras.dataset import KerasDataset
 from tfrecs.integrations.keras.elements import Elements, Keys
+from tfrecs.integrations.keras.fitted import fitted
 
-__all__ = ["KerasBackup", "KerasDataset", "dataset_of"]
+__all__ = ["KerasBackup", "KerasDataset", "dataset_of", "fitted"]
 
 
 def dataset_of(

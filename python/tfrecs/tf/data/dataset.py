@@ -1,0 +1,426 @@
+"""`tf.data.Dataset`: TensorFlow's methods over a plan of tfrecs."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Self
+
+from tfrecs.dataset import Dataset as Plan
+from tfrecs.dataset.batch import Batch
+from tfrecs.dataset.kinds import parsed_of, parsed_where_read
+from tfrecs.errors import MissingFileError, SpecError
+from tfrecs.limits import checked_limit, checked_threads
+from tfrecs.status import OutOfRangeError
+from tfrecs.tf.data import making, padding
+from tfrecs.tf.data.bound import bound
+from tfrecs.tf.data.elements import Function, applied, as_numpy, normal
+from tfrecs.tf.data.parsed_ahead import ParsedAhead
+from tfrecs.tf.data.steps import Formed, SameEachTime
+from tfrecs.tf.data.tracing import gives_records, stacks, traced
+from tfrecs.tf.deferred import Deferred
+from tfrecs.tf.missing import no_such
+from tfrecs.tf.ops import constant
+from tfrecs.tf.values import Tensor, wrapped
+
+AUTOTUNE = -1
+INFINITE, UNKNOWN = -1, -2
+
+# How many datasets are read in turn where nobody says: TensorFlow's number hangs on the machine.
+CYCLE = 8
+
+
+class DatasetIterator(Iterator[Any]):
+    """A pass over a dataset: gives values, and the states of the plan's own iterator."""
+
+    def __init__(self, begin: Callable[[], Iterator[Any]]) -> None:
+        """Begin with the first element."""
+        self._begin = begin
+        self.elements = begin()
+
+    def __next__(self) -> Any:
+        """Return the next element."""
+        return wrapped(next(self.elements))
+
+    def get_next(self, name: str | None = None) -> Any:
+        """Return the next element.
+
+        Raises:
+            OutOfRangeError: There is none.
+        """
+        try:
+            return next(self)
+        except StopIteration:
+            raise OutOfRangeError("End of sequence") from None
+
+
+class GraphIterator(DatasetIterator):
+    """A pass in code for graphs: `get_next()` stands for the next element of each run."""
+
+    def __init__(self, begin: Callable[[], Iterator[Any]]) -> None:
+        """Begin with the first element."""
+        super().__init__(begin)
+        self._ahead: list[Any] = []
+
+    def __next__(self) -> Any:
+        """Return the next element."""
+        return self._ahead.pop() if self._ahead else super().__next__()
+
+    def get_next(self, name: str | None = None) -> Any:
+        """Return what will be the next element, each time that it is computed.
+
+        One is made ahead, to see of what parts they are.
+        """
+        upcoming = Deferred(super().get_next)
+        try:
+            self._ahead = [next(self)]
+        except StopIteration:
+            return upcoming
+        return _like(self._ahead[0], upcoming)
+
+    @property
+    def initializer(self) -> Deferred:
+        """What begins again, when it is run."""
+        return Deferred(self._begin_again)
+
+    def _begin_again(self) -> None:
+        self._ahead, self.elements = [], self._begin()
+
+
+def _like(element: Any, upcoming: Any) -> Any:
+    """Return the parts of an element that is not there yet, in the structure of one that is."""
+    if isinstance(element, dict):
+        return {name: _like(one, upcoming[name]) for name, one in element.items()}
+    if isinstance(element, tuple):
+        return tuple([_like(one, upcoming[place]) for place, one in enumerate(element)])
+    return upcoming
+
+
+class Dataset(making.Making, Iterable[Any]):
+    """As `tf.data.Dataset`: a plan, whose elements are values, or tuples and dicts of them.
+
+    What only reads, shuffles, divides, batches, and parses records with constant features, runs
+    natively, whatever it is written with; other functions are called with element after element.
+    `plan` is the same dataset as a tfrecs.Dataset, with states, statistics, and the way into
+    PyTorch, JAX and Keras.
+
+    Example:
+        >>> from tfrecs import tf
+        >>> ds = tf.data.Dataset.range(5).map(lambda n: n * 2).batch(2)
+        >>> for batch in ds:
+        ...     print(batch.numpy())
+        [0 2]
+        [4 6]
+        [8]
+    """
+
+    def __init__(self, plan: Plan, form: Formed | None = None) -> None:
+        """Keep a plan of ours, and what its elements are brought into."""
+        self._ours, self._form = plan, form
+        self._plan = plan if form is None else Plan.of(form.over(plan.node))
+
+    @classmethod
+    def of(cls, plan: Plan, form: Formed | None = None) -> Dataset:
+        """Return the dataset of a plan of ours."""
+        made: Dataset = making.for_library(Dataset)(plan, form)
+        return made
+
+    @property
+    def plan(self) -> Plan:
+        """The same dataset as a tfrecs.Dataset."""
+        return self._plan
+
+    def _alike(self, change: Callable[[Plan], Plan]) -> Dataset:
+        """Return a dataset of the same elements, chosen or put together otherwise."""
+        return Dataset.of(change(self._ours), self._form)
+
+    def _changed(self, change: Callable[[Plan], Plan]) -> Dataset:
+        """Return a dataset of what is made of the elements."""
+        return Dataset.of(change(self.plan))
+
+    # --- What comes ---
+
+    def __iter__(self) -> DatasetIterator:
+        """Begin a pass."""
+        return DatasetIterator(self._begun)
+
+    def _begun(self) -> Iterator[Any]:
+        return iter(self._plan)
+
+    def as_numpy_iterator(self) -> Iterator[Any]:
+        """Yield the elements as arrays, NumPy's scalars and bytes."""
+        return map(as_numpy, self.plan)
+
+    def make_one_shot_iterator(self) -> GraphIterator:
+        """Begin a pass, as TensorFlow 1 did."""
+        return GraphIterator(self._begun)
+
+    def make_initializable_iterator(self, shared_name: str | None = None) -> GraphIterator:
+        """Begin a pass, which its `initializer` begins again."""
+        return GraphIterator(self._begun)
+
+    def cardinality(self) -> Tensor:
+        """Return how many elements there are: -1 without end, -2 if a file must be read for it."""
+        return constant(making.cardinality_of(self.plan), "int64")
+
+    def __len__(self) -> int:
+        """Return how many elements there are.
+
+        Raises:
+            TypeError: There is no end, or nobody knows.
+        """
+        count = int(self.cardinality())
+        if count < 0:
+            why = "infinite" if count == INFINITE else "unknown"
+            raise TypeError(f"The dataset length is {why}.")
+        return count
+
+    def __bool__(self) -> bool:
+        """A dataset is true, whatever is in it."""
+        return True
+
+    def reduce(self, initial_state: Any, reduce_func: Callable[..., Any], name: Any = None) -> Any:
+        """Return what a function makes of a state and of element after element."""
+        state = wrapped(normal(initial_state))
+        for element in self:
+            state = wrapped(normal(reduce_func(state, element)))
+        return state
+
+    # --- Steps that leave elements as they are ---
+
+    def shuffle(
+        self,
+        buffer_size: Any,
+        seed: int | None = None,
+        reshuffle_each_iteration: bool | None = None,
+        name: str | None = None,
+    ) -> Dataset:
+        """Return the elements in an order that is random as far as a buffer reaches.
+
+        Without a seed each dataset has another order. It is not the order of TensorFlow, but one of
+        the same kind, the same on each machine; with a seed, each pass has another one of it.
+        """
+        size = int(buffer_size)
+        seed = secrets.randbits(32) if seed is None else int(seed)
+        shuffled = self._alike(lambda plan: plan.shuffle(seed, buffer_size=size))
+        if reshuffle_each_iteration is False:
+            return Dataset.of(Plan.of(SameEachTime(shuffled.plan.node)))
+        return shuffled
+
+    def repeat(self, count: Any = None, name: str | None = None) -> Dataset:
+        """Return the elements again and again, so often or without end."""
+        times = None if count is None else int(count)
+        return self._alike(lambda plan: plan.repeat(times))
+
+    def take(self, count: Any, name: str | None = None) -> Dataset:
+        """Return the first `count` elements; -1 is all."""
+        return self._alike(lambda plan: plan.take(int(count)))
+
+    def skip(self, count: Any, name: str | None = None) -> Dataset:
+        """Return the elements behind the first `count`."""
+        return self._alike(lambda plan: plan.skip(int(count)))
+
+    def shard(self, num_shards: Any, index: Any, name: str | None = None) -> Dataset:
+        """Return every `num_shards`-th element, from number `index` on."""
+        return self._alike(lambda plan: plan.shard(int(num_shards), int(index), "uneven"))
+
+    def prefetch(self, buffer_size: Any, name: str | None = None) -> Dataset:
+        """Return the elements, so many of which are made ahead."""
+        ahead = 2 if int(buffer_size) == AUTOTUNE else int(buffer_size)
+        return self._alike(lambda plan: plan.prefetch(ahead)) if ahead else self
+
+    def cache(self, filename: Any = "", name: str | None = None) -> Dataset:
+        """Return the elements, which are kept in memory, or in a file, when they are made."""
+        path = filename.numpy().decode() if isinstance(filename, Tensor) else filename
+        return self._changed(lambda plan: plan.cache(path or None))
+
+    def with_options(self, options: Any, name: str | None = None) -> Dataset:
+        """Return the same dataset: what options ask for makes no difference to elements here."""
+        return self
+
+    def options(self) -> Options:
+        """Return options that nobody has set."""
+        return Options()
+
+    # --- Steps that make others of them ---
+
+    def map(
+        self,
+        map_func: Callable[..., Any],
+        num_parallel_calls: Any = None,
+        deterministic: bool | None = None,
+        name: str | None = None,
+        **others: Any,
+    ) -> Dataset:
+        """Return what a function makes of each element; a tuple's parts are its arguments.
+
+        A function that only parses records, with features that are always the same, is not called
+        again: they are parsed natively. Others are called with values, on as many threads as
+        `num_parallel_calls` says (AUTOTUNE: one for each core), which helps where they decode
+        images or wait.
+        """
+        native, plan = self._parsed(map_func)
+        if native is not None:
+            return native
+        threads = 0 if num_parallel_calls is None else int(num_parallel_calls)
+        threads = checked_threads(None) if threads == AUTOTUNE else threads
+        function = Function(map_func)
+        return Dataset.of(plan.map(function, threads, deterministic is not False))
+
+    def _parsed(self, map_func: Callable[..., Any]) -> tuple[Dataset | None, Plan]:
+        """Return the records parsed, if that is all that a function does; else what it is given."""
+        node = self._ours.node
+        kind = None if self._form else parsed_of(node)
+        in_batches = kind is not None and kind.in_batches
+        if self._form or not (in_batches or gives_records(node)):
+            return None, self.plan
+        trace, first = traced(map_func)
+        if trace is not None and kind is not None and trace.in_batches == in_batches:
+            native = parsed_where_read(node, trace.spec)
+            if native is not None:
+                form = Formed(trace.form)
+                if in_batches or stacks(trace.spec):
+                    return Dataset.of(Plan.of(native), form), self.plan
+                return Dataset.of(Plan.of(form.over(native))), self.plan
+        if first is None or in_batches:
+            return None, self.plan
+        return None, Plan.of(ParsedAhead(node, first))
+
+    def filter(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
+        """Return the elements for which a function is true."""
+        is_wanted = Function(predicate)
+        return self._changed(lambda plan: plan.filter(lambda one: bool(wrapped(is_wanted(one)))))
+
+    def flat_map(self, map_func: Callable[..., Any], name: str | None = None) -> Dataset:
+        """Return the elements of datasets, one behind the other, that a function makes."""
+        return self.interleave(map_func, cycle_length=1)
+
+    def interleave(
+        self,
+        map_func: Callable[..., Any],
+        cycle_length: Any = None,
+        block_length: Any = None,
+        num_parallel_calls: Any = None,
+        deterministic: bool | None = None,
+        name: str | None = None,
+    ) -> Dataset:
+        """Return elements of datasets in turn, that a function makes.
+
+        The order is TensorFlow's: `block_length` elements of each of `cycle_length` datasets; the
+        place of one that has ended is empty until its next turn, and then the next one's. Where
+        `cycle_length` is AUTOTUNE or left out, it is 8 here.
+        """
+        map_func = bound(map_func)
+        cycle = CYCLE if cycle_length in (None, AUTOTUNE) else int(cycle_length)
+
+        def make(element: Any) -> Plan:
+            made = applied(map_func, wrapped(element))
+            if not isinstance(made, Dataset):
+                raise TypeError(f"the function must return a Dataset, not {type(made).__name__}")
+            return made.plan
+
+        return self._changed(lambda plan: plan.interleave(make, cycle, int(block_length or 1)))
+
+    def enumerate(self, start: Any = 0, name: str | None = None) -> Dataset:
+        """Return pairs of a number, from `start` on, and an element."""
+        return self._changed(lambda plan: plan.enumerate(int(start)))
+
+    def concatenate(self, dataset: Dataset, name: str | None = None) -> Dataset:
+        """Return the elements of this one, and then of another."""
+        return self._changed(lambda plan: plan.concatenate(dataset.plan))
+
+    # --- Batches ---
+
+    def batch(
+        self,
+        batch_size: Any,
+        drop_remainder: bool = False,
+        num_parallel_calls: Any = None,
+        deterministic: bool | None = None,
+        name: str | None = None,
+    ) -> Dataset:
+        """Return so many elements side by side, which must have one shape."""
+        size = checked_limit("batch_size", int(batch_size))
+        return self._alike(lambda plan: Plan.of(Batch(plan.node, size, bool(drop_remainder))))
+
+    def padded_batch(
+        self,
+        batch_size: Any,
+        padded_shapes: Any = None,
+        padding_values: Any = None,
+        drop_remainder: bool = False,
+        name: str | None = None,
+    ) -> Dataset:
+        """Return so many elements side by side, as long as the longest, or as `padded_shapes`."""
+        pad = padding.Padded(int(batch_size), padded_shapes, padding_values, bool(drop_remainder))
+        return self._changed(pad)
+
+    def bucket_by_sequence_length(
+        self,
+        element_length_func: Callable[..., Any],
+        bucket_boundaries: Any,
+        bucket_batch_sizes: Any,
+        padded_shapes: Any = None,
+        padding_values: Any = None,
+        pad_to_bucket_boundary: bool = False,
+        no_padding: bool = False,
+        drop_remainder: bool = False,
+        name: str | None = None,
+    ) -> Dataset:
+        """Return padded batches of elements of about the same length."""
+        if no_padding:
+            raise SpecError("bucket_by_sequence_length() always pads here")
+        length = Function(element_length_func)
+        buckets = (list(map(int, bucket_boundaries)), list(map(int, bucket_batch_sizes)))
+        pad = padding.Bucketed(length, *buckets, drop_remainder, pad_to_bucket_boundary)
+        return self._changed(pad.over(padded_shapes, padding_values))
+
+    def unbatch(self, name: str | None = None) -> Dataset:
+        """Return the rows of the elements one by one."""
+        return self._changed(lambda plan: plan.unbatch())
+
+    def apply(self, transformation_func: Callable[[Self], Any]) -> Any:
+        """Return what a function makes of the dataset."""
+        return transformation_func(self)
+
+    def __repr__(self) -> str:
+        """Show the plan, a step a line."""
+        return repr(self.plan).replace("Dataset", f"tf.data.{type(self).__name__}", 1)
+
+    def __getattr__(self, name: str) -> Any:
+        """Say what is nearest to a method that is not there.
+
+        Raises:
+            AttributeError: Always.
+        """
+        if name.startswith("_"):
+            raise AttributeError(name)
+        raise no_such("tf.data.Dataset", name, [one for one in dir(Dataset) if one[0] != "_"])
+
+    @staticmethod
+    def list_files(
+        file_pattern: Any, shuffle: bool | None = None, seed: int | None = None, name: Any = None
+    ) -> Dataset:
+        """Return the names of files that match patterns, shuffled unless `shuffle` is False.
+
+        Raises:
+            InvalidArgumentError: None does.
+        """
+        try:
+            names = Dataset.of(making.listed_files(file_pattern))
+        except MissingFileError as error:
+            raise SpecError(f"No files matched pattern: {error}") from error
+        count = len(names)
+        return names if shuffle is False else names.shuffle(count, seed)
+
+
+class Options:
+    """As `tf.data.Options`: whatever is set is kept, and means nothing here."""
+
+    def __getattr__(self, name: str) -> Any:
+        """Return further options."""
+        if name.startswith("__"):
+            raise AttributeError(name)
+        value = Options()
+        setattr(self, name, value)
+        return value

@@ -1,0 +1,88 @@
+"""What functions given to a dataset take and return: TensorFlow's values, of ours and back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tfrecs import arrays
+from tfrecs.tf.data.bound import bound
+from tfrecs.tf.deferred import fetched, is_deferred
+from tfrecs.tf.structures import like, mapped
+from tfrecs.tf.values import RaggedTensor, SparseTensor, Tensor, tensor, unwrapped, wrapped
+
+
+class Function:
+    """A function of TensorFlow's values, as one of an element of ours.
+
+    As in `tf.data` it gets the parts of a tuple as arguments, and a list that it returns is a tuple
+    too: such a list is what `tf.py_function` and `tf.io.decode_csv` give. What is around it is as
+    it was when it was given.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        """Keep the function, and by what name it is known."""
+        self.function, self._bound = function, bound(function)
+        self.__module__ = getattr(function, "__module__", None) or __name__
+        self.__qualname__ = getattr(function, "__qualname__", type(function).__qualname__)
+
+    def __call__(self, element: Any) -> Any:
+        """Return what it makes of an element."""
+        made = applied(self._bound, wrapped(element))
+        return normal(tuple(made) if isinstance(made, list) else made)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the function that was given, which may have a name."""
+        return Function, (self.function,)
+
+
+def applied(function: Callable[..., Any], element: Any) -> Any:
+    """Call a function with an element, or the parts of a tuple."""
+    return function(*element) if type(element) is tuple else function(element)
+
+
+def normal(made: Any) -> Any:
+    """Return what a function has returned as an element of ours: lists are one array each.
+
+    Raises:
+        TypeError: It has returned nothing, or what a graph has not computed.
+    """
+    if isinstance(made, Tensor):
+        return made.given
+    if isinstance(made, dict):
+        return {name: normal(one) for name, one in made.items()}
+    if isinstance(made, tuple):
+        return like(made, [normal(one) for one in made])
+    if made is None:
+        raise TypeError("the function returned None, and not an element")
+    if is_deferred(made):
+        raise TypeError("the function returned a value of a graph, which nothing computes here")
+    if isinstance(made, SparseTensor | RaggedTensor):
+        return unwrapped(made)
+    if isinstance(made, list) and isinstance(_first(made), np.ndarray):
+        made = np.asarray(made)  # of which the type is kept
+    return unwrapped(tensor(made))
+
+
+def _first(values: Any) -> Any:
+    return _first(values[0]) if isinstance(values, list) and values else values
+
+
+def as_numpy(value: Any) -> Any:
+    """Return an element of ours as `as_numpy_iterator` gives it: sparse tensors as arrays."""
+    return mapped(_numpy_of, value)
+
+
+def _numpy_of(value: Any) -> Any:
+    return value.to_dense() if isinstance(value, arrays.SparseTensor) else fetched(wrapped(value))
+
+
+def flat(structure: Any) -> list[Any]:
+    """Return the values of a structure, one behind the other."""
+    if isinstance(structure, dict):
+        return [one for part in structure.values() for one in flat(part)]
+    if isinstance(structure, tuple):
+        return [one for part in structure for one in flat(part)]
+    return [structure]

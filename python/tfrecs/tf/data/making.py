@@ -1,0 +1,160 @@
+"""What a `tf.data.Dataset` is made of: arrays, numbers, names of files, other datasets."""
+
+from __future__ import annotations
+
+import math
+import secrets
+import sys
+from collections.abc import Callable, Iterable
+from itertools import count
+from typing import Any
+
+from tfrecs.dataset import Dataset as Plan
+from tfrecs.dataset.files import Files
+from tfrecs.dataset.foreign import Foreign
+from tfrecs.dataset.iterator import sources_of
+from tfrecs.errors import MissingFileError, SpecError
+from tfrecs.leaves import integration
+from tfrecs.tf.data.elements import flat, normal
+from tfrecs.tf.data.rows import Generated, listed, sliced
+from tfrecs.tf.data.steps import Formed, Picked
+from tfrecs.tf.dtypes import as_dtype
+from tfrecs.tf.filesystem import matching
+from tfrecs.tf.shapes import TensorSpec
+from tfrecs.tf.structures import mapped
+from tfrecs.tf.values import tensor, unwrapped
+
+
+class Making:
+    """The static methods of `tf.data.Dataset`."""
+
+    @property
+    def plan(self) -> Plan:
+        """The same dataset as a tfrecs.Dataset."""
+        raise NotImplementedError
+
+    @classmethod
+    def of(cls, plan: Plan) -> Any:
+        """Return the dataset of a plan of ours."""
+        raise NotImplementedError
+
+    @classmethod
+    def from_tensors(cls, tensors: Any, name: str | None = None) -> Any:
+        """Return a dataset of one element."""
+        return cls.of(Plan.of(listed("from_tensors(...)", [normal(tensors)])))
+
+    @classmethod
+    def from_tensor_slices(cls, tensors: Any, name: str | None = None) -> Any:
+        """Return a dataset of the rows of arrays, in tuples and dicts as these are.
+
+        Example:
+            >>> from tfrecs import tf
+            >>> list(tf.data.Dataset.from_tensor_slices(([1, 2], ["a", "b"])).as_numpy_iterator())
+            [(np.int32(1), b'a'), (np.int32(2), b'b')]
+        """
+        return cls.of(Plan.of(sliced(normal(tensors))))
+
+    @classmethod
+    def from_generator(
+        cls,
+        generator: Callable[..., Iterable[Any]],
+        output_types: Any = None,
+        output_shapes: Any = None,
+        args: Any = None,
+        output_signature: Any = None,
+        name: str | None = None,
+    ) -> Any:
+        """Return a dataset of what a function yields, each time that it is called."""
+        types = output_types if output_signature is None else output_signature
+        given = tuple(map(tensor, args or ()))
+
+        def elements() -> Any:
+            return (_typed(one, types) for one in generator(*(one.numpy() for one in given)))
+
+        name_of = getattr(generator, "__qualname__", "function")
+        return cls.of(Plan.of(Generated(f"from_generator({name_of})", elements)))
+
+    @classmethod
+    def range(cls, *args: Any, output_type: Any = "int64", name: str | None = None) -> Any:
+        """Return a dataset of numbers, from `start` up to `stop`, `step` apart."""
+        numbers = range(*map(int, args))
+        dtype = as_dtype(output_type).dtype
+        made = Plan.of(listed(f"range({', '.join(map(str, args))})", numbers))
+        return cls.of(made.map(dtype.type))
+
+    @classmethod
+    def zip(cls, *args: Any, datasets: Any = None, name: str | None = None) -> Any:
+        """Return a dataset of elements of several side by side, in a structure as they are in."""
+        structure = datasets if datasets is not None else args[0] if len(args) == 1 else args
+        first, *others = [_plan_of(part) for part in flat(structure)]
+        places = count()
+        form = Formed(mapped(lambda _: Picked((next(places),)), structure))
+        return cls.of(Plan.of(form.over(first.zip(*others).node)))
+
+    @classmethod
+    def sample_from_datasets(
+        cls,
+        datasets: Any,
+        weights: Any = None,
+        seed: int | None = None,
+        stop_on_empty_dataset: bool = False,
+        rerandomize_each_iteration: bool | None = None,
+    ) -> Any:
+        """Return a dataset of elements of several, drawn at random; without a seed, others each."""
+        first, *others = [one.plan for one in datasets]
+        shares = None if weights is None else [float(one) for one in unwrapped(weights)]
+        stop = "first" if stop_on_empty_dataset else "all"
+        drawn = secrets.randbits(32) if seed is None else int(seed)
+        return cls.of(first.mix(*others, weights=shares, seed=drawn, stop=stop))
+
+
+def for_library(kind: type[Any]) -> type[Any]:
+    """Return the class whose datasets Keras takes, if that is loaded: it knows them by class."""
+    keras = sys.modules.get("keras")
+    if not hasattr(getattr(keras, "utils", None), "PyDataset"):
+        return kind
+    fitted: type[Any] = integration("keras").fitted(kind)
+    return fitted
+
+
+def cardinality_of(plan: Plan) -> int:
+    """Return how many elements there are, -1 without end, -2 if that is not known from the plan."""
+    sources = sources_of(plan.node)
+    reads = any(isinstance(one, Files) for one in sources)
+    if reads or any(isinstance(one, Foreign) and one.format[0] != "whole" for one in sources):
+        return -2
+    count = plan.cardinality()
+    if count is None:
+        return -2
+    return -1 if count == math.inf else int(count)
+
+
+def listed_files(file_pattern: Any) -> Plan:
+    """Return the plan of the names of files that patterns match, in order.
+
+    Raises:
+        MissingFileError: There is none.
+    """
+    names = matching(file_pattern)
+    if not names:
+        raise MissingFileError(str(unwrapped(file_pattern)))
+    return Plan.of(listed("list_files(...)", names))
+
+
+def _plan_of(dataset: Any) -> Plan:
+    if not isinstance(dataset, Making):
+        raise TypeError(f"zip() takes datasets, in tuples and dicts, not {dataset!r}")
+    return dataset.plan
+
+
+def _typed(element: Any, types: Any) -> Any:
+    """Return an element whose values are of types; without types, as values are."""
+    if isinstance(types, TensorSpec):
+        return normal(tensor(element, types.dtype))
+    if isinstance(types, dict):
+        return {name: _typed(element[name], one) for name, one in types.items()}
+    if isinstance(types, tuple):
+        if len(types) != len(element):
+            raise SpecError(f"the generator yields {len(element)} values, and not {len(types)}")
+        return tuple([_typed(*pair) for pair in zip(element, types, strict=True)])
+    return normal(element if types is None else tensor(element, types))

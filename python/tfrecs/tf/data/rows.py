@@ -1,0 +1,156 @@
+"""Elements that somebody has given: rows of arrays, and what a function yields."""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from tfrecs.arrays import SparseTensor
+from tfrecs.dataset.order import Length
+from tfrecs.dataset.root import Root
+from tfrecs.dataset.saved import Saved, State
+from tfrecs.dataset.stage import Run, Stage
+from tfrecs.errors import SpecError
+from tfrecs.tf.data.elements import flat
+from tfrecs.tf.structures import like
+
+
+@dataclass(frozen=True, eq=False)
+class Given(Root):
+    """So many elements, any of which can be had: `element(i)` is one of them.
+
+    Attributes:
+        call: What made it.
+        count: How many there are.
+        element: Returns one.
+        data: What they are made of, by which states tell it from other data.
+    """
+
+    call: str
+    count: int
+    element: Callable[[int], Any]
+    data: Any
+    things = "elements"
+
+    def describe(self) -> str:
+        """Return the call."""
+        return f"Dataset.{self.call}"
+
+    def identity(self) -> str:
+        """Return the call."""
+        return self.call
+
+    def content(self) -> tuple[int, int, Any]:
+        """Return how many elements there are, and what tells them from others."""
+        digest = hashlib.sha256(pickle.dumps(self.data)).hexdigest()
+        return self.count, 0, digest
+
+    def length(self) -> Length:
+        """Return how many there are."""
+        return self.count
+
+    def begin(self, run: Run, saved: Saved | None) -> Stage:
+        """Begin with the first, or the one that a state says."""
+        return _Given(self, 0 if saved is None else saved.only(["at"]).integer("at"))
+
+
+class _Given(Stage):
+    def __init__(self, node: Given, at: int) -> None:
+        self._node, self._at = node, at
+
+    def __next__(self) -> Any:
+        if self._at >= self._node.count:
+            raise StopIteration
+        self._at += 1
+        return self._node.element(self._at - 1)
+
+    def skip(self, n: int) -> None:
+        self._at += n
+
+    def state(self) -> State:
+        return {"at": self._at}
+
+
+@dataclass(frozen=True, eq=False)
+class Generated(Root):
+    """What a function yields each time it is called."""
+
+    call: str
+    function: Callable[[], Iterator[Any]]
+    things = "elements"
+
+    def describe(self) -> str:
+        """Return the call."""
+        return f"Dataset.{self.call}"
+
+    def identity(self) -> str:
+        """Return the call."""
+        return self.call
+
+    def content(self) -> tuple[int, int, Any]:
+        """Return nothing: what a function yields nobody knows before."""
+        return 0, 0, None
+
+    def length(self) -> Length:
+        """Return None: nobody knows."""
+        return None
+
+    def begin(self, run: Run, saved: Saved | None) -> Stage:
+        """Begin with the first; a state's begins there too, and leaves out what came before."""
+        return _Generated(self, 0 if saved is None else saved.only(["at"]).integer("at"))
+
+
+class _Generated(Stage):
+    def __init__(self, node: Generated, at: int) -> None:
+        self._elements = islice(node.function(), at, None)
+        self._at = at
+
+    def __next__(self) -> Any:
+        element = next(self._elements)
+        self._at += 1
+        return element
+
+    def state(self) -> State:
+        return {"at": self._at}
+
+
+def sliced(structure: Any) -> Given:
+    """Return the rows of arrays: `from_tensor_slices`.
+
+    Raises:
+        SpecError: They have not equally many, or one is a single value.
+    """
+    parts = flat(structure)
+    counts = {_rows(part) for part in parts}
+    if len(counts) != 1:
+        raise SpecError(f"from_tensor_slices() needs arrays of equally many rows, not {counts}")
+    return Given("from_tensor_slices(...)", counts.pop(), lambda row: _row(structure, row), parts)
+
+
+def _rows(part: Any) -> int:
+    if isinstance(part, SparseTensor):
+        return int(part.dense_shape[0])
+    if getattr(part, "ndim", 1) == 0:
+        raise SpecError("from_tensor_slices() takes arrays apart, and this is a single value")
+    return len(part)
+
+
+def _row(structure: Any, row: int) -> Any:
+    if isinstance(structure, dict):
+        return {name: _row(one, row) for name, one in structure.items()}
+    if isinstance(structure, tuple):
+        return like(structure, [_row(one, row) for one in structure])
+    if isinstance(structure, SparseTensor):
+        mine = structure.indices[:, 0] == row
+        values = structure.values[mine]
+        return SparseTensor(structure.indices[mine, 1:], values, structure.dense_shape[1:])
+    return structure[row]
+
+
+def listed(call: str, elements: Sequence[Any]) -> Given:
+    """Return the elements of a sequence."""
+    return Given(call, len(elements), elements.__getitem__, list(elements[:1000]))

@@ -1,0 +1,74 @@
+"""Steps that TensorFlow's methods need beside those of tfrecs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tfrecs.dataset.node import Node, Step
+from tfrecs.dataset.one_by_one import OneByOne
+from tfrecs.dataset.saved import Saved
+from tfrecs.dataset.stage import Run, Stage
+from tfrecs.tf.structures import mapped
+
+
+@dataclass(frozen=True)
+class Picked:
+    """What a structure takes of an element: the way to it, from the whole."""
+
+    way: tuple[Any, ...]
+
+    def of(self, element: Any) -> Any:
+        """Return it."""
+        for key in self.way:
+            element = element[key]
+        return element
+
+
+@dataclass(frozen=True)
+class Formed:
+    """Brings elements into a structure, which has a Picked for each value."""
+
+    form: Any
+
+    def __call__(self, parsed: Any) -> Any:
+        """Return what is taken of it."""
+        return mapped(lambda one: one.of(parsed), self.form)
+
+    def over(self, node: Node) -> Node:
+        """Return that as a step of a plan."""
+        return _Forming(node, self)
+
+
+@dataclass(frozen=True, eq=False)
+class _Forming(OneByOne):
+    form: Formed
+
+    def describe(self) -> str:
+        """Return the structure."""
+        return f"  .map({_text(self.form.form)})"
+
+    def make(self, element: Any) -> Any:
+        """Return what is taken of an element."""
+        return self.form(element)
+
+
+def _text(form: Any) -> str:
+    if isinstance(form, dict):
+        return "{" + ", ".join(f"{name!r}: {_text(one)}" for name, one in form.items()) + "}"
+    if isinstance(form, tuple):
+        return "(" + ", ".join(map(_text, form)) + ")"
+    return ".".join(map(str, form.way))
+
+
+@dataclass(frozen=True, eq=False)
+class SameEachTime(Step):
+    """The elements of the source in the order of its first pass, in each pass."""
+
+    def describe(self) -> str:
+        """Return what it is."""
+        return "  .reshuffle_each_iteration(False)"
+
+    def begin(self, run: Run, saved: Saved | None) -> Stage:
+        """Begin the first epoch."""
+        return self.source.start(replace(run, epoch=0).whole(), saved)

@@ -1,0 +1,245 @@
+"""Values that are not there yet: what functions will make of others.
+
+Two things are made of them: what a function given to `map` does is found out by calling it with one
+(data/tracing.py), and the graphs of TensorFlow 1 (queues/) are nothing else.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import wraps
+from typing import Any, NamedTuple, ParamSpec, TypeVar
+
+from tfrecs.tf.operators import Operators
+from tfrecs.tf.shapes import TensorShape
+from tfrecs.tf.structures import mapped
+from tfrecs.tf.values import SparseTensor, Tensor, wrapped
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class Deferred(Operators):
+    """What `function` will make of arguments, some of which are deferred themselves."""
+
+    __slots__ = ("_shape", "args", "function", "kwargs", "name")
+
+    def __init__(
+        self, function: Callable[..., Any], args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> None:
+        """Keep what to call, and with what."""
+        self.function, self.args, self.kwargs = function, args, kwargs or {}
+        self.name = getattr(function, "__name__", "value")
+        self._shape: TensorShape | None = None
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type[Any]:
+        """Note that somebody asks for the kind of the value, which nobody knows yet."""
+        note("__class__")
+        return Deferred
+
+    @property
+    def dtype(self) -> Any:
+        """Refuse: nobody knows yet.
+
+        Raises:
+            TypeError: Always.
+        """
+        raise self._not_yet("type")
+
+    def compute(self, memo: dict[int, Any]) -> Any:
+        """Return the value; what is asked for twice with one `memo` is computed once."""
+        if id(self) not in memo:
+            memo[id(self)] = wrapped(self._computed(memo))
+        return memo[id(self)]
+
+    def _computed(self, memo: dict[int, Any]) -> Any:
+        args, kwargs = computed(self.args, memo), computed(self.kwargs, memo)
+        return self.function(*args, **kwargs)
+
+    def eval(self, feed_dict: None = None, session: Any = None) -> Any:
+        """Compute it, by itself: an array, NumPy's scalar, or bytes."""
+        return fetched(self.compute({}))
+
+    def run(self, feed_dict: None = None, session: Any = None) -> None:
+        """Compute it, for what it does."""
+        self.eval(feed_dict, session)
+
+    @property
+    def values(self) -> Deferred:
+        """The values of what will be a sparse tensor."""
+        return Deferred(_values, (self,))
+
+    @property
+    def indices(self) -> Deferred:
+        """The indices of what will be a sparse tensor."""
+        return Deferred(_indices, (self,))
+
+    @property
+    def dense_shape(self) -> Deferred:
+        """The shape of what will be a sparse tensor."""
+        return Deferred(_dense_shape, (self,))
+
+    def set_shape(self, shape: Any) -> None:
+        """Say which shape it will have: nothing is done with it but to show it."""
+        self._shape = TensorShape(shape)
+
+    def get_shape(self) -> TensorShape:
+        """Return the shape that was said.
+
+        Raises:
+            TypeError: None was: only a value that is there has one.
+        """
+        if self._shape is None:
+            raise self._not_yet("shape")
+        return self._shape
+
+    @property
+    def shape(self) -> TensorShape:
+        """As get_shape()."""
+        return self.get_shape()
+
+    def _apply(self, function: Callable[..., Any], *values: Any) -> Deferred:
+        return Deferred(function, values)
+
+    def _not_yet(self, what: str) -> TypeError:
+        return TypeError(
+            f"{self!r} has no {what} yet: it stands for a value that a session, or a dataset, "
+            "will compute"
+        )
+
+    def __bool__(self) -> bool:
+        """Refuse: nobody knows yet."""
+        raise self._not_yet("truth value")
+
+    def __iter__(self) -> Any:
+        """Refuse: nobody knows yet how many there are."""
+        raise self._not_yet("elements")
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        """Refuse: there is no array yet."""
+        raise self._not_yet("array")
+
+    def numpy(self) -> Any:
+        """Refuse: there is no array yet."""
+        raise self._not_yet("array")
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        """Return one of the object: it is equal to itself alone."""
+        return id(self)
+
+    def __repr__(self) -> str:
+        """Show what makes it."""
+        return f"<tf.Tensor {self.name!r}, not computed yet>"
+
+
+class Looked(Deferred):
+    """What stands for a record, to see what a function does with it.
+
+    Attributes:
+        calls: How it was parsed.
+    """
+
+    __slots__ = ("calls",)
+
+    def __init__(self) -> None:
+        """Begin: it was not parsed yet."""
+        super().__init__(_nothing)
+        self.calls: list[Deferred] = []
+
+
+def _nothing() -> Any:
+    raise TypeError("nothing computes this record: it was only looked at what is done with it")
+
+
+def _values(sparse: Any) -> Any:
+    return sparse.values
+
+
+def _indices(sparse: Any) -> Any:
+    return sparse.indices
+
+
+def _dense_shape(sparse: Any) -> Any:
+    return sparse.dense_shape
+
+
+def fetched(value: Any) -> Any:
+    """Return a value that was computed, or a structure of such, as a session gives it."""
+    return mapped(_fetched_one, value)
+
+
+def _fetched_one(value: Any) -> Any:
+    if isinstance(value, SparseTensor):
+        return SparseTensorValue(
+            *(part.numpy() for part in (value.indices, value.values, value.dense_shape))
+        )
+    return value.numpy() if isinstance(value, Tensor) else value
+
+
+class SparseTensorValue(NamedTuple):
+    """The three parts of a sparse tensor, as a session gives it."""
+
+    indices: Any
+    values: Any
+    dense_shape: Any
+
+
+def is_deferred(value: Any) -> bool:
+    """Whether a value is, or has in it, one that is not there yet."""
+    if isinstance(value, Deferred):
+        return True
+    if isinstance(value, Mapping):
+        return any(map(is_deferred, value.values()))
+    if isinstance(value, tuple | list):
+        return any(map(is_deferred, value))
+    return False
+
+
+def computed(value: Any, memo: dict[int, Any]) -> Any:
+    """Return a value, or a structure of values, all of which are there."""
+    if not is_deferred(value):
+        return value
+    return mapped(lambda one: one.compute(memo) if isinstance(one, Deferred) else one, value)
+
+
+def parts(value: Any, count: int | None) -> Any:
+    """Return a list of `count` values, each of which can be had by itself before it is there."""
+    if count is None or not isinstance(value, Deferred):
+        return value
+    return [value[number] for number in range(count)]
+
+
+_noting = threading.local()
+
+
+@contextmanager
+def deferring() -> Iterator[list[str]]:
+    """Note what this thread asks of deferred values meanwhile, but operators and parsing."""
+    before, _noting.names = getattr(_noting, "names", None), []
+    try:
+        yield _noting.names
+    finally:
+        _noting.names = before
+
+
+def note(name: str) -> None:
+    """Note what is asked, if somebody wants to know."""
+    names = getattr(_noting, "names", None)
+    if names is not None:
+        names.append(name)
+
+
+def deferrable(function: Callable[P, R]) -> Callable[P, R]:
+    """Have a function defer its work where it is given what is not there yet."""
+
+    @wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        if is_deferred(args) or is_deferred(kwargs):
+            note(function.__name__)
+            return Deferred(function, args, kwargs)  # type: ignore[return-value]
+        return function(*args, **kwargs)
+
+    return call

@@ -1,0 +1,178 @@
+"""Images: the functions of `tf.io` and `tf.image`, over tfrecs.decode_image and encode_image."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from tfrecs.errors import SpecError
+from tfrecs.tf.deferred import deferrable
+from tfrecs.tf.dtypes import as_dtype, as_numpy, uint8
+from tfrecs.tf.values import Tensor, single, tensor
+
+
+@deferrable
+def decode_image(
+    contents: Any,
+    channels: int = 0,
+    dtype: Any = uint8,
+    name: str | None = None,
+    expand_animations: bool = True,
+) -> Any:
+    """Decode an image of any format: shape (height, width, channels), or with frames in front."""
+    return _decoded(contents, channels, dtype, expand_animations)
+
+
+@deferrable
+def decode_jpeg(
+    contents: Any,
+    channels: int = 0,
+    ratio: int = 1,
+    fancy_upscaling: bool = True,
+    try_recover_truncated: bool = False,
+    acceptable_fraction: float = 1,
+    dct_method: str = "",
+    name: str | None = None,
+) -> Any:
+    """Decode an image as `tf.io.decode_jpeg`, whose `dct_method=""` is INTEGER_ACCURATE here.
+
+    Raises:
+        InvalidArgumentError: The image is broken; or it is asked for in a way that is not there.
+    """
+    if ratio != 1 or not fancy_upscaling or try_recover_truncated:
+        raise SpecError("of decode_jpeg there is only ratio=1, smooth colours, and whole images")
+    return _decoded(contents, channels, uint8, False, dct_method=dct_method)
+
+
+@deferrable
+def decode_png(
+    contents: Any, channels: int = 0, dtype: Any = uint8, name: str | None = None
+) -> Any:
+    """Decode an image as `tf.io.decode_png`, with up to 16 bits a sample."""
+    return _decoded(contents, channels, dtype, False)
+
+
+@deferrable
+def decode_gif(contents: Any, name: str | None = None) -> Any:
+    """Decode all frames of a GIF: shape (frames, height, width, 3)."""
+    return _decoded(contents, 3, uint8, True)
+
+
+@deferrable
+def decode_bmp(contents: Any, channels: int = 0, name: str | None = None) -> Any:
+    """Decode a BMP image."""
+    return _decoded(contents, channels, uint8, False)
+
+
+def _media() -> Any:
+    """Return what needs Pillow, which is an extra."""
+    return import_module("tfrecs.media.images")
+
+
+def _decoded(contents: Any, channels: int, dtype: Any, expand: bool, **options: Any) -> Tensor:
+    given = single(contents)
+    decode = _media().decode_image
+    return Tensor(decode(given, channels or 0, as_dtype(dtype).name, expand, **options))
+
+
+@deferrable
+def encode_jpeg(
+    image: Any,
+    format: str = "",
+    quality: int = 95,
+    name: str | None = None,
+    **others: Any,
+) -> Any:
+    """Encode pixels as a JPEG image: bytes.
+
+    Raises:
+        InvalidArgumentError: The pixels are none, or it is asked for in a way that is not there.
+    """
+    if others:
+        raise SpecError(f"encode_jpeg() has no {', '.join(others)} here")
+    return Tensor(_media().encode_image(np.asarray(tensor(image)), "jpeg", quality=quality))
+
+
+@deferrable
+def encode_png(image: Any, compression: int = -1, name: str | None = None) -> Any:
+    """Encode pixels as a PNG image: bytes."""
+    level = 6 if compression == -1 else compression
+    pixels = np.asarray(tensor(image))
+    return Tensor(_media().encode_image(pixels, "png", compression=level))
+
+
+@deferrable
+def convert_image_dtype(image: Any, dtype: Any, saturate: bool = False, name: Any = None) -> Any:
+    """Return pixels of another type, scaled: of integers the whole range, of floats 0 to 1."""
+    array, wanted = np.asarray(tensor(image)), as_numpy(dtype)
+    if array.dtype == wanted:
+        return tensor(image)
+    of_floats, to_floats = array.dtype.kind == "f", wanted.kind == "f"
+    if to_floats:
+        scale = 1 if of_floats else 1.0 / np.iinfo(array.dtype).max
+        return Tensor(array.astype(wanted) * wanted.type(scale))
+    if of_floats:
+        # TensorFlow scales by half a step more, so that 1.0 is the largest integer.
+        scaled = array * array.dtype.type(np.iinfo(wanted).max + 0.5)
+        limits = np.iinfo(wanted)
+        return Tensor(
+            (np.clip(scaled, limits.min, limits.max) if saturate else scaled).astype(wanted)
+        )
+    return _rescaled(array, wanted)
+
+
+def _rescaled(array: np.ndarray[Any, Any], wanted: np.dtype[Any]) -> Tensor:
+    have, want = int(np.iinfo(array.dtype).max), int(np.iinfo(wanted).max)
+    if have > want:
+        return Tensor((array // ((have + 1) // (want + 1))).astype(wanted))
+    return Tensor(array.astype(wanted) * wanted.type((want + 1) // (have + 1)))
+
+
+@deferrable
+def resize(
+    images: Any,
+    size: Any,
+    method: str = "bilinear",
+    preserve_aspect_ratio: bool = False,
+    antialias: bool = False,
+    name: str | None = None,
+) -> Any:
+    """Resize images as `tf.image.resize` with "bilinear" or "nearest", which do not smooth.
+
+    `Dataset.decode_images(size=…)` of tfrecs does, natively.
+
+    Raises:
+        InvalidArgumentError: It is asked for in a way that is not there.
+    """
+    if method not in ("bilinear", "nearest") or preserve_aspect_ratio or antialias:
+        raise SpecError('of resize() there are only method="bilinear" and "nearest", no antialias')
+    array = np.asarray(tensor(images))
+    height, width = (int(one) for one in np.asarray(tensor(size)).tolist())
+    rows, columns = array.ndim - 3, array.ndim - 2
+    if method == "nearest":
+        array = np.take(array, _nearest(array.shape[rows], height), rows)
+        return Tensor(np.take(array, _nearest(array.shape[columns], width), columns))
+    array = _between(array.astype(np.float32), columns, width)
+    return Tensor(_between(array, rows, height))
+
+
+def _nearest(have: int, want: int) -> Any:
+    places = np.floor((np.arange(want) + np.float32(0.5)) * np.float32(have / want))
+    return np.minimum(places.astype(np.int64), have - 1)
+
+
+def _between(array: np.ndarray[Any, Any], axis: int, want: int) -> np.ndarray[Any, Any]:
+    """Return values between those of an axis: pixels are squares, whose middles are compared."""
+    have = array.shape[axis]
+    if have == want:
+        return array
+    middles = (np.arange(want, dtype=np.float32) + np.float32(0.5)) * np.float32(have / want)
+    places = middles - np.float32(0.5)
+    low = np.floor(places)
+    share = (places - low).reshape([-1 if it == axis else 1 for it in range(array.ndim)])
+    first = np.take(array, np.clip(low, 0, have - 1).astype(np.int64), axis)
+    second = np.take(array, np.clip(low + 1, 0, have - 1).astype(np.int64), axis)
+    between: np.ndarray[Any, Any] = first + (second - first) * share
+    return between

@@ -1,0 +1,313 @@
+"""What is done to values: the functions of `tf` that code around TFRecords calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tfrecs.errors import SpecError
+from tfrecs.status import UnimplementedError
+from tfrecs.tf.deferred import deferrable, parts
+from tfrecs.tf.dtypes import as_dtype, as_numpy, int32, string
+from tfrecs.tf.values import RaggedTensor, SparseTensor, Tensor, tensor, wrapped
+
+
+def constant(value: Any, dtype: Any = None, shape: Any = None, name: str | None = None) -> Tensor:
+    """Return a value.
+
+    Example:
+        >>> from tfrecs import tf
+        >>> tf.constant([1, 2])
+        <tf.Tensor: shape=(2,), dtype=int32, numpy=array([1, 2], dtype=int32)>
+    """
+    return tensor(value, dtype, shape)
+
+
+@deferrable
+def convert_to_tensor(
+    value: Any, dtype: Any = None, dtype_hint: Any = None, name: str | None = None
+) -> Any:
+    """Return a value as a Tensor."""
+    return value if isinstance(value, SparseTensor | RaggedTensor) else tensor(value, dtype)
+
+
+@deferrable
+def cast(x: Any, dtype: Any, name: str | None = None) -> Any:
+    """Return numbers of another type; those that do not fit become others, as NumPy has it.
+
+    Raises:
+        UnimplementedError: One of the two types is that of strings.
+    """
+    wanted = as_dtype(dtype)
+    if isinstance(x, SparseTensor):
+        return SparseTensor(x.indices, cast(x.values, dtype), x.dense_shape)
+    given = tensor(x)
+    if given.dtype == wanted:
+        return given
+    if string in (given.dtype, wanted):
+        raise UnimplementedError(f"Cast {given.dtype.name} to {wanted.name} is not supported")
+    with np.errstate(invalid="ignore", over="ignore"):
+        return Tensor(np.asarray(given).astype(wanted.dtype))
+
+
+@deferrable
+def reshape(tensor: Any, shape: Any, name: str | None = None) -> Any:
+    """Return the same values in another shape; one dimension may be -1.
+
+    Raises:
+        InvalidArgumentError: There are not so many values.
+    """
+    array = np.asarray(_given(tensor))
+    dims = [int(dim) for dim in np.asarray(_given(shape)).reshape(-1)]
+    try:
+        return Tensor(array.reshape(dims))
+    except ValueError as error:
+        raise SpecError(
+            f"Input to reshape is a tensor with {array.size} values, but the requested shape "
+            f"is {dims}"
+        ) from error
+
+
+def _given(value: Any) -> Tensor:
+    return tensor(value)
+
+
+def _of_one(function: Callable[..., Any], doc: str) -> Callable[..., Any]:
+    """Return a function of one value that NumPy has."""
+
+    @deferrable
+    def call(input: Any, *args: Any, name: str | None = None, **kwargs: Any) -> Any:
+        return wrapped(np.asarray(function(np.asarray(tensor(input)), *args, **kwargs)))
+
+    call.__doc__ = doc
+    return call
+
+
+def _of_two(function: Callable[..., Any], doc: str) -> Callable[..., Any]:
+    """Return a function of two values that NumPy has."""
+
+    @deferrable
+    def call(x: Any, y: Any, name: str | None = None) -> Any:
+        return wrapped(np.asarray(function(*map(np.asarray, _of_one_type(x, y)))))
+
+    call.__doc__ = doc
+    return call
+
+
+def _of_one_type(*values: Any) -> list[Tensor]:
+    """Return values as Tensors; those that are none yet of the type of one that is."""
+    typed = [one for one in values if isinstance(one, Tensor)]
+    return [
+        one if isinstance(one, Tensor) else tensor(one, typed[0].dtype if typed else None)
+        for one in values
+    ]
+
+
+def _of_axis(function: Callable[..., Any], doc: str) -> Callable[..., Any]:
+    """Return a function that makes of all values, or of those along an axis, one."""
+
+    @deferrable
+    def call(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: Any = None) -> Any:
+        array = np.asarray(tensor(input_tensor))
+        axes = tuple(axis) if isinstance(axis, list) else axis
+        made = np.asarray(function(array, axis=axes, keepdims=keepdims))
+        return wrapped(made if made.dtype == bool else made.astype(array.dtype))
+
+    call.__doc__ = doc
+    return call
+
+
+expand_dims = _of_one(np.expand_dims, "Return values with one dimension more, at `axis`.")
+identity = _of_one(lambda array: array, "Return the same value.")
+ones_like = _of_one(np.ones_like, "Return as many ones.")
+sqrt = _of_one(np.sqrt, "Return square roots.")
+exp = _of_one(np.exp, "Return powers of e.")
+abs = _of_one(np.abs, "Return numbers without their signs.")
+logical_not = _of_one(np.logical_not, "Return what is not so.")
+
+add = _of_two(np.add, "Return the sum.")
+subtract = _of_two(np.subtract, "Return the difference.")
+multiply = _of_two(np.multiply, "Return the product.")
+divide = _of_two(lambda x, y: np.asarray(Tensor(x) / Tensor(y)), "Return the quotient.")
+maximum = _of_two(np.maximum, "Return the larger one.")
+minimum = _of_two(np.minimum, "Return the smaller one.")
+equal = _of_two(np.equal, "Whether values are equal.")
+not_equal = _of_two(np.not_equal, "Whether values are not equal.")
+less = _of_two(np.less, "Whether the first one is less.")
+less_equal = _of_two(np.less_equal, "Whether the first one is not more.")
+greater = _of_two(np.greater, "Whether the first one is more.")
+greater_equal = _of_two(np.greater_equal, "Whether the first one is not less.")
+logical_and = _of_two(np.logical_and, "Whether both are so.")
+logical_or = _of_two(np.logical_or, "Whether one of them is so.")
+
+reduce_sum = _of_axis(np.sum, "Return the sum.")
+reduce_mean = _of_axis(np.mean, "Return the mean.")
+reduce_max = _of_axis(np.max, "Return the largest one.")
+reduce_min = _of_axis(np.min, "Return the smallest one.")
+reduce_all = _of_axis(np.all, "Whether all are so.")
+reduce_any = _of_axis(np.any, "Whether one is so.")
+
+
+@deferrable
+def squeeze(input: Any, axis: Any = None, name: str | None = None) -> Any:
+    """Return values without dimensions of length 1."""
+    axes = tuple(axis) if isinstance(axis, list | tuple) else axis
+    return Tensor(np.squeeze(np.asarray(tensor(input)), None if axes == () else axes))
+
+
+@deferrable
+def transpose(a: Any, perm: Any = None, conjugate: bool = False, name: str | None = None) -> Any:
+    """Return values with their dimensions in another order: the last one first, or `perm`."""
+    made = np.transpose(np.asarray(tensor(a)), None if perm is None else np.asarray(tensor(perm)))
+    return Tensor(made.conj() if conjugate else made)
+
+
+@deferrable
+def zeros_like(input: Any, dtype: Any = None, name: str | None = None) -> Any:
+    """Return as many zeros; of strings, empty ones."""
+    given = tensor(input)
+    return zeros(given.shape, given.dtype if dtype is None else dtype)
+
+
+@deferrable
+def argmax(input: Any, axis: int = 0, output_type: Any = "int64", name: str | None = None) -> Any:
+    """Return the place of the largest value along an axis."""
+    return Tensor(np.argmax(np.asarray(tensor(input)), axis).astype(as_numpy(output_type)))
+
+
+@deferrable
+def shape(input: Any, out_type: Any = int32, name: str | None = None) -> Any:
+    """Return the shape of a value, as a value."""
+    return Tensor(np.array(tensor(input).shape.as_list(), as_numpy(out_type)))
+
+
+@deferrable
+def size(input: Any, out_type: Any = int32, name: str | None = None) -> Any:
+    """Return how many elements a value has."""
+    return Tensor(np.asarray(tensor(input).shape.num_elements(), as_numpy(out_type)))
+
+
+@deferrable
+def rank(input: Any, name: str | None = None) -> Any:
+    """Return how many dimensions a value has."""
+    return Tensor(np.asarray(tensor(input).ndim, np.int32))
+
+
+@deferrable
+def stack(values: Sequence[Any], axis: int = 0, name: str | None = None) -> Any:
+    """Return values of one shape side by side, along a new axis."""
+    return Tensor(np.stack([np.asarray(one) for one in _of_one_type(*values)], axis))
+
+
+@deferrable
+def concat(values: Sequence[Any], axis: int = 0, name: str | None = None) -> Any:
+    """Return values one behind the other, along an axis that they have."""
+    return Tensor(np.concatenate([np.asarray(one) for one in _of_one_type(*values)], axis))
+
+
+@deferrable
+def slice(input_: Any, begin: Any, size: Any, name: str | None = None) -> Any:
+    """Return a part: from `begin` on, `size` elements of each dimension; -1 is the rest."""
+    first = np.asarray(tensor(begin)).tolist()
+    counts = np.asarray(tensor(size)).tolist()
+    ends = [None if n == -1 else at + n for at, n in zip(first, counts, strict=True)]
+    index = tuple([_range(at, end) for at, end in zip(first, ends, strict=True)])
+    return tensor(input_)[index]
+
+
+_range = type(np.s_[:])  # Python's slice, whose name is taken here
+
+
+@deferrable
+def one_hot(
+    indices: Any,
+    depth: Any,
+    on_value: Any = 1,
+    off_value: Any = 0,
+    axis: int = -1,
+    dtype: Any = "float32",
+    name: str | None = None,
+) -> Any:
+    """Return for each index `depth` numbers, all `off_value` but the one at that place."""
+    places = np.asarray(tensor(indices))[..., None] == np.arange(int(depth))
+    made = np.where(places, on_value, off_value).astype(as_numpy(dtype))
+    return Tensor(made if axis == -1 else np.moveaxis(made, -1, axis))
+
+
+@deferrable
+def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Any:
+    """Return values of `x` where the condition is true, else of `y`; without them, the places."""
+    given = np.asarray(tensor(condition))
+    if x is None:
+        return Tensor(np.argwhere(given))
+    return Tensor(np.where(given, np.asarray(tensor(x)), np.asarray(tensor(y))))
+
+
+def zeros(shape: Any, dtype: Any = "float32", name: str | None = None) -> Tensor:
+    """Return zeros; of strings, empty ones."""
+    return fill(shape, b"" if as_dtype(dtype) == string else as_numpy(dtype).type(0))
+
+
+def ones(shape: Any, dtype: Any = "float32", name: str | None = None) -> Tensor:
+    """Return ones."""
+    return fill(shape, as_numpy(dtype).type(1))
+
+
+def fill(dims: Any, value: Any, name: str | None = None) -> Tensor:
+    """Return a shape filled with one value."""
+    return Tensor(np.full(tuple(np.asarray(tensor(dims)).reshape(-1)), np.asarray(tensor(value))))
+
+
+def range(
+    start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: str | None = None
+) -> Tensor:
+    """Return numbers from `start`, or 0 if that is all, up to `limit`, `delta` apart."""
+    first, last = (0, start) if limit is None else (start, limit)
+    given = [np.asarray(tensor(one)) for one in (first, last, delta)]
+    floats = [one for one in given if one.dtype.kind == "f"]
+    kind = np.result_type(*(floats or given)) if dtype is None else as_numpy(dtype)
+    begin, end, step = (one.item() for one in given)
+    return Tensor(np.arange(begin, end, step).astype(kind))
+
+
+def is_tensor(x: Any) -> bool:
+    """Whether something is a value of TensorFlow's: one of these."""
+    return isinstance(x, Tensor | SparseTensor | RaggedTensor) or hasattr(x, "compute")
+
+
+def py_function(func: Callable[..., Any], inp: Sequence[Any], Tout: Any, name: Any = None) -> Any:  # noqa: N803
+    """Return what a function makes of values: `tf.py_function`."""
+    return parts(_called(func, inp, Tout), _count(Tout))
+
+
+def numpy_function(
+    func: Callable[..., Any],
+    inp: Sequence[Any],
+    Tout: Any,  # noqa: N803
+    stateful: bool = True,
+    name: Any = None,
+) -> Any:
+    """Return what a function makes of values as arrays: `tf.numpy_function`, once `tf.py_func`."""
+    return py_function(lambda *args: func(*(arg.numpy() for arg in args)), inp, Tout, name)
+
+
+@deferrable
+def _called(func: Callable[..., Any], inp: Sequence[Any], types: Any) -> Any:
+    made = func(*map(wrapped, inp))
+    if types is None:
+        return None
+    given = list(made) if isinstance(made, list | tuple) else [made]
+    if _count(types) is None:
+        return tensor(given[0] if len(given) == 1 else made, types)
+    if made is None and not types:  # it is called for what it does
+        return []
+    return [tensor(one, dtype) for one, dtype in zip(given, types, strict=True)]
+
+
+def _count(types: Any) -> int | None:
+    return len(types) if isinstance(types, list | tuple) else None
+
+
+py_func = numpy_function

@@ -1,0 +1,70 @@
+"""The names of TensorFlow 1: queues, readers, sessions, and what moved since to `tf.io`.
+
+Tutorials with them are what people find first, and no current TensorFlow runs them. Here a graph is
+a `Deferred` value (deferred.py) of which each run computes another one: what is fetched in one run
+comes of the same record, each run that touches a reader reads on, and at the end there is
+OutOfRangeError. Threads fill queues as they did; they end with their coordinator, with the session,
+and at the latest with the process. Where none were started, whoever takes from a queue fills it.
+
+`NAMES` is what tf has of it: nobody else knows of this folder.
+"""
+
+from functools import partial
+from types import SimpleNamespace
+from typing import Any
+
+from tfrecs.tf import filesystem as gfile
+from tfrecs.tf import io, ops, sparse
+from tfrecs.tf.deferred import SparseTensorValue
+from tfrecs.tf.queues import batching, graph, queue, readers, threads
+
+_MOVED = (
+    "FixedLenFeature FixedLenSequenceFeature SparseFeature VarLenFeature decode_csv decode_raw "
+    "matching_files parse_example parse_sequence_example parse_single_example read_file "
+    "parse_single_sequence_example parse_tensor serialize_tensor write_file"
+)
+_GRAPHS = (
+    "Graph InteractiveSession Session get_default_graph get_default_session reset_default_graph"
+)
+_READERS = "FixedLengthRecordReader TFRecordReader TextLineReader WholeFileReader"
+_NOTHING_TO_DO = (
+    "global_variables_initializer group initialize_all_variables initialize_local_variables "
+    "local_variables_initializer no_op tables_initializer"
+)
+_IGNORED = "ConfigProto disable_eager_execution disable_v2_behavior enable_eager_execution"
+_SAME_FILES = "Copy Exists Glob MakeDirs Remove Rename"
+_FILES = {
+    **{name: getattr(gfile, name.lower()) for name in _SAME_FILES.split()},
+    **dict.fromkeys(("FastGFile", "Open"), gfile.GFile),
+    "DeleteRecursively": gfile.rmtree,
+    "IsDirectory": gfile.isdir,
+    "ListDirectory": gfile.listdir,
+}
+_BATCHING = "batch match_filenames_once shuffle_batch slice_input_producer string_input_producer"
+
+
+def _of(module: Any, names: str) -> dict[str, Any]:
+    return {name: getattr(module, name) for name in names.split()}
+
+
+NAMES: dict[str, dict[str, Any]] = {
+    "tf": {
+        **_of(io, _MOVED),
+        **_of(graph, _GRAPHS),
+        **_of(readers, _READERS),
+        **_of(queue, "FIFOQueue RandomShuffleQueue"),
+        **dict.fromkeys(_NOTHING_TO_DO.split(), graph.no_op),
+        **dict.fromkeys(_IGNORED.split(), SimpleNamespace),
+        **{f"to_{name}": partial(ops.cast, dtype=name) for name in ("int32", "int64")},
+        "SparseTensorValue": SparseTensorValue,
+        "gfile": gfile,
+        "py_func": ops.numpy_function,
+        "sparse_tensor_to_dense": sparse.to_dense,
+        "to_float": partial(ops.cast, dtype="float32"),
+    },
+    "tf.io.gfile": _FILES,
+    "tf.train": {
+        **_of(batching, _BATCHING),
+        **_of(threads, "Coordinator QueueRunner add_queue_runner start_queue_runners"),
+    },
+}

@@ -1,0 +1,99 @@
+"""Readers of files whose names come from a queue."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from tfrecs.dataset import Dataset
+from tfrecs.tf.deferred import Deferred
+from tfrecs.tf.filesystem import path_of
+from tfrecs.tf.queues.queue import FIFOQueue
+from tfrecs.tf.writing import TFRecordOptions
+
+
+class Reader:
+    """What all readers have in common: `read(queue)` gives a key and a value, in each run others.
+
+    Of one reader several threads may read: each record goes to one of them.
+    """
+
+    def __init__(self, opened: Callable[[str], Dataset]) -> None:
+        """Begin with no file."""
+        self._opened = opened
+        self._lock = threading.Lock()
+        self._rows: Iterator[Any] = iter(())
+
+    def read(self, queue: FIFOQueue, name: str | None = None) -> tuple[Deferred, Deferred]:
+        """Return what will be the key, `file:record`, and the value of the next record."""
+        pair = Deferred(lambda: self._next(queue))
+        return pair[0], pair[1]
+
+    def _next(self, queue: FIFOQueue) -> tuple[Any, Any]:
+        with self._lock:
+            while True:
+                for key, value in self._rows:
+                    return key, value
+                ((name,),) = queue.take(1)
+                self._rows = iter(self._opened(path_of(name)).with_keys())
+
+
+class TFRecordReader(Reader):
+    """As `tf.TFRecordReader`.
+
+    Example:
+        >>> from tfrecs import tf
+        >>> with tf.python_io.TFRecordWriter("one.tfrecord") as out:
+        ...     out.write(b"a record")
+        >>> queue = tf.train.string_input_producer(["one.tfrecord"])
+        >>> key, value = tf.TFRecordReader().read(queue)
+        >>> with tf.Session() as sess:
+        ...     sess.run({"key": key, "value": value})
+        {'key': b'one.tfrecord:0', 'value': b'a record'}
+    """
+
+    def __init__(self, name: str | None = None, options: Any = None) -> None:
+        """Read files that are compressed so."""
+        how = TFRecordOptions.get_compression_type_string(options)
+        super().__init__(lambda path: Dataset(path, compression_type=how, num_threads=1))
+
+
+class TextLineReader(Reader):
+    """As `tf.TextLineReader`: lines, but the first `skip_header_lines` of each file."""
+
+    def __init__(self, skip_header_lines: int | None = None, name: str | None = None) -> None:
+        """Leave out so many lines."""
+        skipped = {"skip_header_lines": int(skip_header_lines or 0)}
+        super().__init__(lambda path: Dataset.from_lines(path, compression_type="", **skipped))
+
+
+class FixedLengthRecordReader(Reader):
+    """As `tf.FixedLengthRecordReader`: records of one length, behind a header."""
+
+    def __init__(
+        self,
+        record_bytes: int,
+        header_bytes: int | None = None,
+        footer_bytes: int | None = None,
+        hop_bytes: int | None = None,
+        name: str | None = None,
+        encoding: str | None = None,
+    ) -> None:
+        """Read records of so many bytes, of files that are compressed as `encoding` says."""
+        if hop_bytes not in (None, 0, record_bytes):
+            raise NotImplementedError("records that overlap: hop_bytes must be record_bytes")
+        around = {"header_bytes": int(header_bytes or 0), "footer_bytes": int(footer_bytes or 0)}
+        super().__init__(
+            lambda path: Dataset.from_fixed_length(
+                path, int(record_bytes), compression_type=encoding or "", **around
+            )
+        )
+
+
+class WholeFileReader(Reader):
+    """As `tf.WholeFileReader`: the key is the name of a file, the value its content."""
+
+    def __init__(self, name: str | None = None) -> None:
+        """Read files whole."""
+        super().__init__(Dataset.from_files)

@@ -1,0 +1,207 @@
+"""Threads that fill queues, and what they agree by when to stop."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from tfrecs.status import CancelledError, OutOfRangeError
+from tfrecs.tf.queues.graph import (
+    Session,
+    Stop,
+    get_default_graph,
+    get_default_session,
+    wanted_until,
+)
+from tfrecs.tf.queues.queue import FIFOQueue
+
+
+class Coordinator:
+    """As `tf.train.Coordinator`: threads ask it whether to stop, and it hands on their exceptions.
+
+    Example:
+        >>> import threading
+        >>> from tfrecs import tf
+        >>> coord, seen = tf.train.Coordinator(), []
+        >>> def work(number):
+        ...     while not coord.should_stop():
+        ...         seen.append(number)
+        ...         if len(seen) >= 10:
+        ...             coord.request_stop()
+        >>> threads = [threading.Thread(target=work, args=(n,)) for n in range(3)]
+        >>> for thread in threads:
+        ...     thread.start()
+        >>> coord.join(threads)
+        >>> len(seen) >= 10
+        True
+    """
+
+    def __init__(self, clean_stop_exception_types: Sequence[type[BaseException]] = ()) -> None:
+        """Begin: nothing stops. Exceptions of the types given are no more than the end."""
+        self._clean = tuple(clean_stop_exception_types) or (OutOfRangeError,)
+        self._stop = threading.Event()
+        self._lock = threading.Lock()
+        self._error: BaseException | None = None
+        self._threads: set[threading.Thread] = set()
+        self.joined = False
+
+    def should_stop(self) -> bool:
+        """Whether somebody has asked to stop."""
+        return self._stop.is_set()
+
+    def request_stop(self, ex: Any = None) -> None:
+        """Ask all to stop; with an exception, or its exc_info, that join() raises."""
+        error = ex[1] if isinstance(ex, tuple) else ex
+        with self._lock:
+            is_first = not self._stop.is_set()
+            if is_first and error is not None and not isinstance(error, self._clean):
+                self._error = error
+            self._stop.set()
+
+    def clear_stop(self) -> None:
+        """Begin anew."""
+        self._error, self.joined = None, False
+        self._stop.clear()
+
+    def wait_for_stop(self, timeout: float | None = None) -> bool:
+        """Wait until somebody asks to stop, and say whether somebody has."""
+        return self._stop.wait(timeout)
+
+    def register_thread(self, thread: threading.Thread) -> None:
+        """Have join() wait for a thread too."""
+        self._threads.add(thread)
+
+    @contextmanager
+    def stop_on_exception(self) -> Iterator[None]:
+        """Ask all to stop if the block raises."""
+        try:
+            yield
+        except BaseException as error:  # noqa: BLE001 - join() raises it
+            self.request_stop(error)
+
+    def join(
+        self,
+        threads: Sequence[threading.Thread] | None = None,
+        stop_grace_period_secs: float = 120,
+        ignore_live_threads: bool = False,
+    ) -> None:
+        """Wait for threads; once it is asked to stop, so many seconds.
+
+        Raises:
+            RuntimeError: Some run on even then.
+            BaseException: What a thread has raised.
+        """
+        waited_for = {*self._threads, *(threads or ())}
+        # A wait that only a stop ends would miss threads that end by themselves.
+        while any(map(threading.Thread.is_alive, waited_for)) and not self._stop.wait(0.02):
+            pass
+        self._stop.set()
+        until = time.monotonic() + stop_grace_period_secs
+        for thread in waited_for:
+            thread.join(max(until - time.monotonic(), 0))
+        alive = [thread.name for thread in waited_for if thread.is_alive()]
+        self.joined = True
+        self._threads.clear()
+        self.raise_requested_exception()
+        if alive and not ignore_live_threads:
+            raise RuntimeError(f"Coordinator stopped with threads still running: {' '.join(alive)}")
+
+    def raise_requested_exception(self) -> None:
+        """Raise what a thread has raised."""
+        error, self._error = self._error, None
+        if error is not None:
+            raise error
+
+
+class QueueRunner:
+    """As `tf.train.QueueRunner`: threads that do one thing again and again, to fill a queue."""
+
+    def __init__(self, queue: FIFOQueue, enqueue_ops: Sequence[Any] = (), **others: Any) -> None:
+        """Have a thread for each of the operations; the same one may be there several times."""
+        self.queue = queue
+        self.enqueue_ops = list(enqueue_ops)
+        self.exceptions_raised: list[BaseException] = []
+        self._lock = threading.Lock()
+        self._running = 0
+        queue.feed = self._feed
+
+    def create_threads(
+        self,
+        sess: Session,
+        coord: Coordinator | None = None,
+        daemon: bool = False,
+        start: bool = False,
+    ) -> list[threading.Thread]:
+        """Make the threads, which end with the queue, the coordinator or the session."""
+        del daemon  # none keeps the process
+        self.queue.feed = None
+        self._running = len(self.enqueue_ops)
+        for number, op in enumerate(self.enqueue_ops):
+            name = f"QueueRunner {self.queue.name}:{number}"
+            args = (op, sess.stop, coord)
+            thread = threading.Thread(target=self._run, args=args, name=name, daemon=True)
+            sess.stop.threads.append(thread)
+            if coord is not None:
+                coord.register_thread(thread)
+        threads = sess.stop.threads[-len(self.enqueue_ops) :] if self.enqueue_ops else []
+        for thread in threads if start else []:
+            thread.start()
+        return threads
+
+    def _run(self, op: Any, stop: Stop, coord: Coordinator | None) -> None:
+        def is_over() -> bool:
+            return stop.event.is_set() or (coord is not None and coord.should_stop())
+
+        error: BaseException | None = None
+        try:
+            with wanted_until(is_over):
+                while not is_over():
+                    op.compute({})
+        except (OutOfRangeError, CancelledError):
+            pass
+        except BaseException as raised:  # noqa: BLE001 - whoever takes from the queue gets it
+            error = raised
+            self.exceptions_raised.append(error)
+            if coord is not None:
+                coord.request_stop(error)
+        with self._lock:
+            self._running -= 1
+            is_last = self._running == 0
+        if error is not None or (is_last and not stop.event.is_set()):
+            self.queue.shut(error)
+        elif is_last:
+            self.queue.feed = self._feed  # another session may go on
+
+    def _feed(self) -> None:
+        """Do each thing once, for who takes from the queue where no thread was started."""
+        try:
+            for op in self.enqueue_ops:
+                op.compute({})
+        except OutOfRangeError:
+            self.queue.shut()
+
+
+def add_queue_runner(qr: QueueRunner) -> None:
+    """Have start_queue_runners() start it."""
+    get_default_graph().runners.append(qr)
+
+
+def start_queue_runners(
+    sess: Session | None = None,
+    coord: Coordinator | None = None,
+    daemon: bool = True,
+    start: bool = True,
+) -> list[threading.Thread]:
+    """Start the threads of all queues of the graph, which end with the session at the latest.
+
+    Raises:
+        ValueError: There is no session.
+    """
+    session = sess or get_default_session()
+    if session is None:
+        raise ValueError("Cannot start queue runners: No default session is registered.")
+    made = [one.create_threads(session, coord, daemon, start) for one in session.graph.runners]
+    return [thread for threads in made for thread in threads]

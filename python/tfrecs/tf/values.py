@@ -1,0 +1,472 @@
+"""Values that are there: arrays with TensorFlow's attributes, and the way from ours to them."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tfrecs import arrays
+from tfrecs.arrays import BytesArray
+from tfrecs.records import Records
+from tfrecs.tf.dtypes import DType, as_dtype, as_numpy, string
+from tfrecs.tf.operators import Operators
+from tfrecs.tf.shapes import TensorShape
+from tfrecs.tf.structures import mapped
+
+Array = npt.NDArray[Any]
+
+_ALIKE = {int: "iuf", float: "f"}
+_SHORT = tuple(map(np.dtype, (np.uint8, np.int8, np.uint16, np.int16)))
+
+
+class Tensor(Operators):
+    """A value: to NumPy an array, to code written for TensorFlow what that calls an eager tensor.
+
+    Byte strings are bytes, and arrays of them arrays of objects, as `numpy()` gives them there.
+    """
+
+    __slots__ = ("given",)
+
+    def __init__(self, given: Any) -> None:
+        """Keep bytes, an array, a BytesArray or Records."""
+        self.given = given
+
+    def numpy(self) -> Any:
+        """Return an array; of a single value the value, as NumPy's scalar or as bytes."""
+        if isinstance(self.given, bytes):
+            return self.given
+        array = np.asarray(self)
+        return array[()] if array.ndim == 0 else array
+
+    def eval(self, feed_dict: None = None, session: Any = None) -> Any:
+        """As numpy(): it is there already."""
+        return self.numpy()
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        """Return an array."""
+        given = self.given
+        if isinstance(given, Records | bytes):
+            array = np.empty(len(given) if isinstance(given, Records) else (), object)
+            array[...] = list(given) if isinstance(given, Records) else given
+        else:
+            array = np.asarray(given)
+        return np.array(array, dtype, copy=bool(copy)) if copy else np.asarray(array, dtype)
+
+    @property
+    def dtype(self) -> DType:
+        """The type of the values."""
+        if isinstance(self.given, bytes | BytesArray | Records):
+            return string
+        return as_dtype(np.asarray(self.given).dtype)
+
+    @property
+    def shape(self) -> TensorShape:
+        """The shape."""
+        if isinstance(self.given, bytes):
+            return TensorShape(())
+        if isinstance(self.given, Records):
+            return TensorShape((len(self.given),))
+        return TensorShape(self.given.shape)
+
+    def get_shape(self) -> TensorShape:
+        """Return the shape."""
+        return self.shape
+
+    def set_shape(self, shape: Any) -> None:
+        """Check the shape.
+
+        Raises:
+            ValueError: The value has another one.
+        """
+        wanted = list(shape)
+        fits = len(wanted) == self.ndim and all(
+            dim in (None, -1, have) for dim, have in zip(wanted, self.shape, strict=True)
+        )
+        if not fits:
+            raise ValueError(f"Tensor's shape {self.shape} is not compatible with {tuple(wanted)}")
+
+    @property
+    def ndim(self) -> int:
+        """How many dimensions there are."""
+        return len(self.shape)
+
+    def _apply(self, function: Callable[..., Any], *values: Any) -> Any:
+        if function in (operator.eq, operator.ne):
+            return _compared(function, *values)
+        if any(hasattr(value, "compute") for value in values):
+            return NotImplemented  # a deferred value has the operator
+        given = [_operand(value, self) for value in values]
+        if function is operator.truediv:
+            given = [_divided(value) for value in given]
+        return wrapped(function(*given))
+
+    def __getitem__(self, index: Any) -> Any:
+        """Return an element, a row, or some of them."""
+        return wrapped(np.asarray(self)[_index(index)])
+
+    def __iter__(self) -> Iterator[Any]:
+        """Iterate over the rows.
+
+        Raises:
+            TypeError: It is a single value.
+        """
+        if self.ndim == 0:
+            raise TypeError("Cannot iterate over a scalar tensor.")
+        return map(wrapped, np.asarray(self))
+
+    def __len__(self) -> int:
+        """Return how many rows there are."""
+        if self.ndim == 0:
+            raise TypeError("Scalar tensor has no `len()`")
+        return int(self.shape[0])
+
+    def __bool__(self) -> bool:
+        """Return the truth value of a single value."""
+        return bool(self.numpy())
+
+    def __int__(self) -> int:
+        """Return a single value as an int."""
+        return int(self.numpy())
+
+    def __float__(self) -> float:
+        """Return a single value as a float."""
+        return float(self.numpy())
+
+    def __index__(self) -> int:
+        """Return a single integer."""
+        return operator.index(self.numpy())
+
+    def __bytes__(self) -> bytes:
+        """Return a single byte string."""
+        if not isinstance(self.numpy(), bytes):
+            raise TypeError(f"{self!r} is no byte string")
+        return self.numpy()  # type: ignore[no-any-return]
+
+    def __format__(self, spec: str) -> str:
+        """Format the value, as an f-string does."""
+        value = self.numpy()
+        return format(value, spec) if self.ndim == 0 else format(str(value), spec)
+
+    def __str__(self) -> str:
+        """Return what TensorFlow prints."""
+        return f"tf.Tensor({self._text()}, shape={self.shape}, dtype={self.dtype.name})"
+
+    def __repr__(self) -> str:
+        """Return what TensorFlow shows."""
+        text = _block(repr(self.numpy())) if self.ndim else self._text()
+        return f"<tf.Tensor: shape={self.shape}, dtype={self.dtype.name}, numpy={text}>"
+
+    def _text(self) -> str:
+        return _block(str(self.numpy()))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle what is kept."""
+        return Tensor, (self.given,)
+
+
+class SparseTensor:
+    """As `tf.sparse.SparseTensor`: what VarLenFeature and SparseFeature give.
+
+    Attributes:
+        it: The tfrecs.SparseTensor.
+    """
+
+    __slots__ = ("it",)
+
+    def __init__(self, indices: Any, values: Any, dense_shape: Any) -> None:
+        """Make one of its three parts."""
+        parts = (unwrapped(indices), unwrapped(tensor(values)), unwrapped(dense_shape))
+        self.it = arrays.SparseTensor(*parts)
+
+    @classmethod
+    def of(cls, it: arrays.SparseTensor) -> SparseTensor:
+        """Return one that is there already."""
+        made = object.__new__(cls)
+        made.it = it
+        return made
+
+    @property
+    def indices(self) -> Tensor:
+        """Where each value stands: int64, shape (N, dimensions)."""
+        return Tensor(self.it.indices)
+
+    @property
+    def values(self) -> Tensor:
+        """The values: shape (N,)."""
+        return Tensor(self.it.values)
+
+    @property
+    def dense_shape(self) -> Tensor:
+        """The shape of the whole, as a value."""
+        return Tensor(self.it.dense_shape)
+
+    @property
+    def shape(self) -> TensorShape:
+        """The shape of the whole."""
+        return TensorShape(self.it.shape)
+
+    def get_shape(self) -> TensorShape:
+        """Return the shape of the whole."""
+        return self.shape
+
+    @property
+    def dtype(self) -> DType:
+        """The type of the values."""
+        return self.values.dtype
+
+    def __repr__(self) -> str:
+        """Return what TensorFlow shows."""
+        parts = {name: getattr(self, name) for name in ("indices", "values", "dense_shape")}
+        return f"SparseTensor({', '.join(f'{name}={part!s}' for name, part in parts.items())})"
+
+
+class RaggedTensor:
+    """As `tf.RaggedTensor`: what RaggedFeature gives.
+
+    Attributes:
+        it: The tfrecs.RaggedTensor.
+    """
+
+    __slots__ = ("it",)
+
+    def __init__(self, it: arrays.RaggedTensor) -> None:
+        """Keep it."""
+        self.it = it
+
+    @property
+    def values(self) -> Any:
+        """What the rows are made of."""
+        return wrapped(self.it.values)
+
+    @property
+    def flat_values(self) -> Tensor:
+        """The values below all levels of rows."""
+        return Tensor(self.it.flat_values)
+
+    @property
+    def row_splits(self) -> Tensor:
+        """Where each row ends, with a leading 0."""
+        return Tensor(self.it.row_splits)
+
+    def row_lengths(self) -> Tensor:
+        """Return the length of each row."""
+        return Tensor(self.it.row_lengths())
+
+    @property
+    def ragged_rank(self) -> int:
+        """How many dimensions are ragged."""
+        return self.it.ragged_rank
+
+    @property
+    def shape(self) -> TensorShape:
+        """The shape; None is a dimension in which rows differ."""
+        return TensorShape(self.it.shape)
+
+    @property
+    def dtype(self) -> DType:
+        """The type of the values."""
+        return self.flat_values.dtype
+
+    def to_list(self) -> list[Any]:
+        """Return nested lists."""
+        return self.it.tolist()
+
+    def to_tensor(self, default_value: Any = None) -> Tensor:
+        """Return the rows side by side, padded with `default_value`: 0 or b""."""
+        return Tensor(self.it.to_dense(unwrapped(default_value)))
+
+    def to_sparse(self) -> SparseTensor:
+        """Return the same values as a SparseTensor."""
+        return SparseTensor.of(self.it.to_sparse())
+
+    def numpy(self) -> Any:
+        """Return an array of the rows, of objects where they are of different lengths."""
+        rows = [wrapped(row).numpy() for row in self.it]
+        if len({row.shape for row in rows}) <= 1:
+            return np.array(rows)
+        array = np.empty(len(rows), object)
+        array[:] = rows
+        return array
+
+    def __getitem__(self, index: Any) -> Any:
+        """Return a row, or some."""
+        return wrapped(self.it[_index(index)])
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.it)
+
+    def __iter__(self) -> Iterator[Any]:
+        """Iterate over the rows."""
+        return map(wrapped, self.it)
+
+    def __repr__(self) -> str:
+        """Return what TensorFlow shows."""
+        return f"<tf.RaggedTensor {self.to_list()}>"
+
+
+def wrapped(value: Any) -> Any:
+    """Return a value, or a structure of values, of ours as TensorFlow's."""
+    return mapped(_wrapped_one, value)
+
+
+def _wrapped_one(value: Any) -> Any:
+    if isinstance(value, bytes | np.ndarray | BytesArray | Records):
+        return Tensor(value)
+    if isinstance(value, bool | int | float | complex | np.generic):
+        return Tensor(np.asarray(value))
+    if isinstance(value, arrays.SparseTensor):
+        return SparseTensor.of(value)
+    if isinstance(value, arrays.RaggedTensor):
+        return RaggedTensor(value)
+    return Tensor(value.encode()) if isinstance(value, str) else value
+
+
+def unwrapped(value: Any) -> Any:
+    """Return a value, or a structure of values, of TensorFlow's as ours; DTypes as NumPy's."""
+    return mapped(_unwrapped_one, value)
+
+
+def _unwrapped_one(value: Any) -> Any:
+    if isinstance(value, Tensor):
+        return value.given
+    return value.it if isinstance(value, SparseTensor | RaggedTensor) else value
+
+
+def single(value: Any) -> Any:
+    """Return a single value, of TensorFlow's or of ours, as Python's own."""
+    given = unwrapped(value)
+    return given.item() if hasattr(given, "item") else given
+
+
+def tensor(value: Any, dtype: Any = None, shape: Any = None) -> Tensor:
+    """Return a value as a Tensor: Python's ints are int32, its floats float32, as TensorFlow's.
+
+    Raises:
+        TypeError: It is not of the type that is asked for, nor of one that it is made of.
+        ValueError: It has not the shape, or is of text and numbers.
+    """
+    if isinstance(value, Tensor) and dtype is None and shape is None:
+        return value
+    array = _array_of(value)
+    if dtype is not None:
+        is_array = isinstance(value, np.ndarray | Tensor)
+        array = _as_type(array, as_dtype(dtype), may_cut=is_array)
+    if shape is not None:
+        array = _filled(array, tuple(shape))
+    return Tensor(array)
+
+
+def _array_of(value: Any) -> Array:
+    is_python = not hasattr(value, "dtype") and not hasattr(value, "__array__")
+    first = _first(value) if is_python else value
+    if isinstance(first, str | bytes | bytearray):
+        return _as_bytes(np.asarray(value, object))
+    if isinstance(first, Tensor):
+        return np.asarray(_arrays(value), np.asarray(first).dtype)
+    array = np.asarray(value)
+    if array.dtype.kind in "USO":
+        return _as_bytes(np.asarray(value, object))
+    if is_python and array.dtype.kind in "iu" and _fits_int32(array):
+        array = array.astype(np.int32)
+    elif is_python and array.dtype == np.float64:
+        array = array.astype(getattr(first, "dtype", np.float32))
+    return array
+
+
+def _first(value: Any) -> Any:
+    """Return the first value of nested lists: whose type is that of all."""
+    while isinstance(value, list | tuple) and value:
+        value = value[0]
+    return value
+
+
+def _arrays(value: Any) -> Any:
+    """Return nested lists of Tensors as those of arrays."""
+    if isinstance(value, list | tuple):
+        return [_arrays(one) for one in value]
+    return np.asarray(value) if isinstance(value, Tensor) else value
+
+
+def _fits_int32(array: Array) -> bool:
+    limits = np.iinfo(np.int32)
+    return not array.size or bool(array.min() >= limits.min and array.max() <= limits.max)
+
+
+def _as_bytes(array: Array) -> Array:
+    made = np.empty(array.shape, object)
+    made[...] = np.vectorize(_bytes_of, otypes=[object])(array) if array.size else array
+    return made
+
+
+def _bytes_of(one: Any) -> bytes:
+    if not isinstance(one, str | bytes | bytearray):
+        raise ValueError(  # noqa: TRY004 - as TensorFlow
+            f"Can't convert {one!r} to a value of dtype string, nor mixed types"
+        )
+    return one.encode() if isinstance(one, str) else bytes(one)
+
+
+def _as_type(array: Array, dtype: DType, *, may_cut: bool = False) -> Array:
+    if not array.size:
+        return np.empty(array.shape, as_numpy(dtype))
+    if (dtype == string) != (array.dtype.kind == "O"):
+        raise TypeError(f"Cannot convert {array.tolist()!r} to EagerTensor of dtype {dtype.name}")
+    if dtype.is_integer and array.dtype.kind == "f" and not may_cut:
+        raise TypeError(f"Cannot convert {array.tolist()!r} to EagerTensor of dtype {dtype.name}")
+    return array.astype(as_numpy(dtype))
+
+
+def _filled(array: Array, shape: tuple[int, ...]) -> Array:
+    if array.size == 1 and int(np.prod(shape)) != 1:
+        return np.broadcast_to(array.reshape(()), shape).copy()
+    if array.size != int(np.prod(shape)):
+        raise TypeError(f"a value of {array.size} elements has no shape {shape}")
+    return array.reshape(shape)
+
+
+def _operand(value: Any, other: Tensor) -> Any:
+    """Return a value as NumPy calculates with it; what is no Tensor yet is of the other's type."""
+    if not isinstance(value, Tensor):
+        kinds = _ALIKE.get(type(value))
+        if kinds is not None and np.asarray(other.given).dtype.kind in kinds:
+            return value  # NumPy takes it for one of the other's type
+        value = tensor(value, other.dtype)
+    array = np.asarray(value)
+    return array[()] if array.dtype == object else array
+
+
+def _divided(array: Any) -> Any:
+    """Return what is divided: TensorFlow takes integers of up to 16 bits for float32."""
+    is_short = isinstance(array, np.ndarray) and array.dtype in _SHORT
+    return array.astype(np.float32) if is_short else array
+
+
+def _compared(function: Callable[..., Any], one: Any, other: Any) -> Any:
+    if other is None or one is None:
+        return function is operator.ne
+    left, right = _comparable(one), _comparable(other)
+    try:
+        return wrapped(np.asarray(function(left, right)))
+    except ValueError:  # shapes that do not go together
+        return function is operator.ne
+
+
+def _block(text: str) -> str:
+    """Return text of several lines as TensorFlow shows it: below what is before it."""
+    return "\n" + text if "\n" in text else text
+
+
+def _comparable(value: Any) -> Any:
+    is_text = isinstance(value, str | bytes | list | tuple)
+    return np.asarray(tensor(value) if is_text else value)
+
+
+def _index(index: Any) -> Any:
+    if isinstance(index, tuple):
+        return tuple(_index(one) for one in index)
+    return np.asarray(index)[()] if isinstance(index, Tensor) else index
