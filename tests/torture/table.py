@@ -59,6 +59,7 @@ ROWS = [
     Row("17", "every call of a writer to the disk fails", "refused", 1, 0),
     Row("19", "indices damaged, cut, swapped, stale", "stale", 1_000_000, 40),
     Row("20", "random pipelines, resumed at every step", "pipelines", 500, 10),
+    Row("23", "forks while threads open files", "forked", 1000, 20),
     Row("24", "Ctrl-C while reading and indexing", "stops", 200, 2),
     Row("24", "Ctrl-C while writing", "interrupts", 200, 0),
     Row("26", "queues of TensorFlow 1's names: failing, stopped, forgotten", "queued", 1000, 40),

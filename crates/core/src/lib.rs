@@ -10,6 +10,7 @@
 
 pub mod error;
 pub mod example;
+pub mod forks;
 pub mod gather;
 pub mod interrupt;
 #[cfg(target_arch = "x86_64")]

@@ -18,6 +18,7 @@ mod error;
 mod event;
 mod example;
 mod foreign;
+mod forks;
 mod gather;
 mod indexed;
 mod lists;
@@ -50,7 +51,7 @@ mod _core {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         crate::error::listen_to_signals();
-        crate::writer::listen_to_forks(module.py())
+        crate::forks::listen(module.py())
     }
 
     #[pymodule_export]

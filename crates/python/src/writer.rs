@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
-use pyo3::types::{IntoPyDict, PyBytes, PyCFunction, PyDict, PyTuple};
+use pyo3::types::PyBytes;
 use tfrecs_core::record::{DeflateOptions, Digest, Mode, RecordWriter, WriteOptions, publish};
 use tfrecs_core::{Error, Result};
 
@@ -14,19 +14,6 @@ use crate::pipe;
 use crate::reader::compression_of;
 use crate::records::{Input, PyRecords, next_some};
 use crate::shared::Shared;
-
-/// Has the core told of forks, by whose child it cannot be asked.
-pub fn listen_to_forks(py: Python<'_>) -> PyResult<()> {
-    let os = py.import("os")?;
-    if !os.hasattr("register_at_fork")? {
-        return Ok(()); // a system without forks
-    }
-    let forked = |_: &Bound<'_, PyTuple>, _: Option<&Bound<'_, PyDict>>| publish::forked();
-    let forked = PyCFunction::new_closure(py, None, None, forked)?;
-    let after = [("after_in_child", forked)].into_py_dict(py)?;
-    os.call_method("register_at_fork", (), Some(&after))?;
-    Ok(())
-}
 
 /// Writes records to one file.
 #[pyclass(frozen, name = "Writer", module = "tfrecs._core")]

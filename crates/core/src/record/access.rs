@@ -12,6 +12,7 @@ use super::compression::Compression;
 use super::extent::fill;
 use super::mapping::Mapping;
 use crate::error::Result;
+use crate::forks;
 use crate::vectors::fetch;
 
 /// So many files are kept open, of all sequences together; beyond that, one is opened for each use.
@@ -53,18 +54,20 @@ impl OpenFile {
         if let Some(file) = self.file.get() {
             return Ok(Some(Handle::Kept(&file.0)));
         }
-        let file = open_quietly(path)?;
-        if !is_it(&file.metadata()?) {
-            return Ok(None);
-        }
-        if OPEN.load(Ordering::Relaxed) >= MOST_OPEN.load(Ordering::Relaxed) {
-            return Ok(Some(Handle::Own(file)));
-        }
-        let kept = self.file.get_or_init(|| {
-            OPEN.fetch_add(1, Ordering::Relaxed);
-            Kept(file)
-        });
-        Ok(Some(Handle::Kept(&kept.0)))
+        forks::apart(|| {
+            let file = open_quietly(path)?;
+            if !is_it(&file.metadata()?) {
+                return Ok(None);
+            }
+            if OPEN.load(Ordering::Relaxed) >= MOST_OPEN.load(Ordering::Relaxed) {
+                return Ok(Some(Handle::Own(file)));
+            }
+            let kept = self.file.get_or_init(|| {
+                OPEN.fetch_add(1, Ordering::Relaxed);
+                Kept(file)
+            });
+            Ok(Some(Handle::Kept(&kept.0)))
+        })
     }
 
     /// The bytes of the file as memory: those that it has now, which may have been cut since it was mapped.
@@ -73,7 +76,7 @@ impl OpenFile {
             mapping
         } else {
             let mapping = Mapping::of(file)?;
-            self.mapping.get_or_init(|| mapping)
+            forks::apart(|| self.mapping.get_or_init(|| mapping))
         };
         // Nobody reads from where the file stands; and nothing that tells a file's size takes less time.
         let mut it = file;

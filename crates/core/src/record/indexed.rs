@@ -15,6 +15,7 @@ use super::publish::Destination;
 use super::reader::{ReadOptions, RecordReader};
 use super::segments::each_start;
 use crate::error::{Error, Result};
+use crate::forks;
 use crate::interrupt::Pulse;
 use crate::memory;
 use crate::ordered::Ordered;
@@ -251,7 +252,7 @@ impl IndexedFile {
             Some(index) => index,
             None => self.build_again()?,
         };
-        Ok(self.index.get_or_init(|| index))
+        Ok(forks::apart(|| self.index.get_or_init(|| index)))
     }
 
     fn read_stored(&self) -> Option<Index> {

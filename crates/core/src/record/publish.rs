@@ -10,13 +10,13 @@
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::behind::{Behind, Piece, Tail};
 use super::disk::Disk;
 use super::lock::{self, Lock};
 use super::sibling::{self, Sibling, final_name};
 use crate::error::{Error, Result};
+use crate::forks;
 
 pub use super::sibling::{Found, find};
 
@@ -56,15 +56,6 @@ pub struct Destination {
 
 /// From how many bytes on another thread writes: most files are small.
 const MANY: u64 = if cfg!(test) { 1 << 19 } else { 4 << 20 };
-
-/// How many forks this process is away from the first one.
-static FORKS: AtomicU32 = AtomicU32::new(0);
-
-/// Says that this process is the child of a fork. Its copies of writers then know at once that they are
-/// copies; without being told, they only find out before they touch their file.
-pub fn forked() {
-    FORKS.fetch_add(1, Ordering::Relaxed);
-}
 
 enum Fate {
     /// The file has its name already; a failure leaves what was written so far.
@@ -195,7 +186,7 @@ impl Destination {
             sync: true,
             is_name_synced: false,
             process: std::process::id(),
-            forks: FORKS.load(Ordering::Relaxed),
+            forks: forks::behind(),
         }
     }
 
@@ -277,10 +268,10 @@ impl Destination {
         self.is_known_foreign() || self.process != std::process::id()
     }
 
-    /// The same without a system call: whether [`forked`] has said so.
+    /// The same without a system call: whether a fork was told of.
     #[must_use]
     pub fn is_known_foreign(&self) -> bool {
-        self.forks != FORKS.load(Ordering::Relaxed)
+        self.forks != forks::behind()
     }
 
     /// Adds bytes to the file.

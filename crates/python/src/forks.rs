@@ -1,0 +1,25 @@
+//! Telling the core of forks, which it cannot see.
+
+use pyo3::prelude::*;
+use pyo3::types::{PyCFunction, PyDict, PyTuple};
+use tfrecs_core::forks;
+
+/// Has the core told of each fork that Python makes, before and behind it.
+pub fn listen(py: Python<'_>) -> PyResult<()> {
+    let os = py.import("os")?;
+    if !os.hasattr("register_at_fork")? {
+        return Ok(()); // a system without forks
+    }
+    let when: [(&str, fn()); 3] = [
+        ("before", forks::before),
+        ("after_in_parent", forks::after_in_parent),
+        ("after_in_child", forks::after_in_child),
+    ];
+    let told = PyDict::new(py);
+    for (when, tell) in when {
+        let tell = move |_: &Bound<'_, PyTuple>, _: Option<&Bound<'_, PyDict>>| tell();
+        told.set_item(when, PyCFunction::new_closure(py, None, None, tell)?)?;
+    }
+    os.call_method("register_at_fork", (), Some(&told))?;
+    Ok(())
+}
