@@ -132,14 +132,14 @@ def test_batches_that_are_padded_and_of_many() -> None:
     padded = tf.train.batch([numbers], 4, dynamic_pad=True)
     rows = tf.train.batch([tf.constant([[1], [2]])], 4, enqueue_many=True)
     with tf.Session() as sess:
-        (made,) = sess.run(padded)
+        made = sess.run(padded)
         assert made.tolist() == [[0, 0, 0], [0, 0, 0], [0, 1, 0], [0, 1, 2]]
-        (made,) = sess.run(rows)
+        made = sess.run(rows)
         assert made.tolist() == [[1], [2], [1], [2]]
 
 
 def test_shuffled_batches_leave_some_behind() -> None:
-    (ids,) = tf.train.shuffle_batch(
+    ids = tf.train.shuffle_batch(
         [record(num_epochs=3)["id"]], 2, capacity=9, min_after_dequeue=7, seed=1
     )
     with tf.Session() as sess:
@@ -211,6 +211,56 @@ def test_what_waits_for_room_when_a_queue_is_closed_still_comes_in() -> None:
         queue.dequeue().eval()
 
 
+def test_what_is_fed_takes_the_place_of_a_value() -> None:
+    number = tf.placeholder(tf.int32, [2], name="number")
+    queue = tf.FIFOQueue(4, [tf.int32], shapes=[()])
+    with tf.Session() as sess:
+        sess.run(queue.enqueue_many([number]), feed_dict={number: [1, 2]})
+        taken = queue.dequeue()
+        assert sess.run([taken, taken + 1], {taken: 7}) == [7, 8]
+        assert (taken.eval(), taken.eval({taken: 5})) == (1, 5)
+        with pytest.raises(tf.errors.InvalidArgumentError, match="placeholder tensor 'number'"):
+            sess.run(number)
+        with pytest.raises(ValueError, match="Cannot feed"):
+            number.eval({number: [1]})
+
+
+def test_records_are_batched_and_then_parsed() -> None:
+    _, value = tf.TFRecordReader().read(tf.train.string_input_producer(["ids.tfrecord"]))
+    parsed = tf.parse_example(tf.train.batch([value], 4), {"id": FEATURES["id"]})
+    assert (parsed["id"].dtype, parsed["id"].shape) == (tf.int64, [4])
+    with tf.Session() as sess:
+        assert sess.run(parsed)["id"].tolist() == [0, 1, 2, 3]
+
+
+def test_a_reader_counts_and_reads_several_at_once() -> None:
+    queue = tf.FIFOQueue(2, tf.string, shapes=())
+    queue.enqueue_many([["ids.tfrecord"] * 2]).run()
+    queue.close().run()
+    reader = tf.TFRecordReader()
+    some = reader.read_up_to(queue, 4)
+    counts = [reader.num_records_produced(), reader.num_work_units_completed()]
+    with tf.Session() as sess:
+        keys = [key.decode() for _ in range(4) for key in sess.run(some)[0]]
+        assert keys == [f"ids.tfrecord:{n}" for _ in range(2) for n in range(6)]
+        assert sess.run(counts) == [12, 1]
+        for _ in range(2):
+            with pytest.raises(tf.errors.OutOfRangeError):
+                sess.run(some)
+        assert sess.run(counts) == [12, 2]
+        sess.run(reader.reset())
+        assert sess.run(counts) == [0, 0]
+
+
+def test_lists_of_values_are_joined() -> None:
+    lists = [[record(num_epochs=1)["id"]] for _ in range(2)]
+    joined = tf.train.batch_join(lists, 12)
+    shuffled = tf.train.shuffle_batch_join(lists, 6, capacity=12, min_after_dequeue=6)
+    assert (joined.shape, shuffled.dtype) == ([12], tf.int64)
+    with tf.Session() as sess:
+        assert sorted(sess.run(joined)) == sorted([*range(6)] * 2)
+
+
 # --- Stopping ---
 
 
@@ -225,8 +275,10 @@ def test_an_exception_of_a_thread_reaches_who_joins() -> None:
         with pytest.raises(KeyError, match="in a thread"):
             sess.run(made)
         assert coord.should_stop()
-        with pytest.raises(KeyError, match="in a thread"):
-            coord.join(threads)
+        for _ in range(2):
+            with pytest.raises(KeyError, match="in a thread"):
+                coord.join(threads)
+        coord.clear_stop()
         coord.join(threads)
 
 
@@ -249,14 +301,14 @@ def test_a_session_that_is_forgotten_stops_its_threads() -> None:
     del session
     assert not any(thread.is_alive() for thread in threads)
     with tf.Session() as again:
-        assert again.run(made)[0].shape == (2,)
+        assert again.run(made).shape == (2,)
 
 
 def test_another_graph_stops_threads() -> None:
     made = tf.train.batch([record()["id"]], 2)
     session = tf.InteractiveSession()
     threads = tf.train.start_queue_runners()
-    made[0].eval()
+    made.eval()
     assert tf.get_default_session() is session
     tf.reset_default_graph()
     assert not any(thread.is_alive() for thread in threads)
@@ -308,8 +360,12 @@ def test_threads_that_do_not_stop() -> None:
 
 
 def test_what_there_is_not() -> None:
-    with tf.Session() as sess, pytest.raises(NotImplementedError, match="placeholders"):
-        sess.run(tf.no_op(), feed_dict={"a": 1})
+    with tf.Session() as sess:
+        with pytest.raises(TypeError, match="no value of a graph"):
+            sess.run(tf.no_op(), feed_dict={"a": 1})
+        for nothing in (None, 3, {"a": ["b"]}):
+            with pytest.raises(TypeError, match="Fetch argument"):
+                sess.run(nothing)
     with pytest.raises(ValueError, match="non-null"):
         tf.train.string_input_producer([])
     with pytest.raises(ValueError, match="2 values, not 1"):

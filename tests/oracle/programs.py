@@ -116,7 +116,7 @@ def same(program: Program) -> None:
         assert isinstance(made, set)
         assert wanted <= made
     else:
-        assert made == wanted
+        assert made == wanted, (made, wanted)
 
 
 def spec_of(tf: Any) -> dict[str, Any]:

@@ -81,12 +81,12 @@ def in_a_queue(draw: Draw) -> Any:
     queue = tf.FIFOQueue(draw.rng.randint(1, 5), tf.int64)
     ops = [queue.enqueue(number(draw))] * draw.rng.randint(1, 4)
     tf.train.add_queue_runner(tf.train.QueueRunner(queue, ops))
-    return [queue.dequeue()]
+    return queue.dequeue()
 
 
 def one_by_one(draw: Draw) -> Any:
     """Numbers that are computed where they are asked for."""
-    return [number(draw)]
+    return number(draw)
 
 
 PROGRAMS = [in_batches, in_a_queue, one_by_one]
@@ -97,7 +97,7 @@ def drained(session: Any, fetched: Any, most: int) -> list[int]:
     seen: list[int] = []
     try:
         for _ in range(most):
-            (values,) = session.run(fetched)
+            values = session.run(fetched)
             seen += values.reshape(-1).tolist()
     except tf.errors.OutOfRangeError:
         pass

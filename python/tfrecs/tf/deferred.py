@@ -10,12 +10,13 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import wraps
-from typing import Any, NamedTuple, ParamSpec, TypeVar
+from typing import Any, NamedTuple, ParamSpec, Self, TypeVar
 
+from tfrecs.tf.dtypes import DType, as_dtype
 from tfrecs.tf.operators import Operators
-from tfrecs.tf.shapes import TensorShape
+from tfrecs.tf.shapes import TensorShape, compatible
 from tfrecs.tf.structures import mapped
-from tfrecs.tf.values import SparseTensor, Tensor, wrapped
+from tfrecs.tf.values import SparseTensor, Tensor, tensor, wrapped
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -24,7 +25,7 @@ R = TypeVar("R")
 class Deferred(Operators):
     """What `function` will make of arguments, some of which are deferred themselves."""
 
-    __slots__ = ("_shape", "args", "function", "kwargs", "name")
+    __slots__ = ("_dtype", "_shape", "args", "function", "kwargs", "name")
 
     def __init__(
         self, function: Callable[..., Any], args: tuple[Any, ...] = (), kwargs: Any = None
@@ -33,6 +34,13 @@ class Deferred(Operators):
         self.function, self.args, self.kwargs = function, args, kwargs or {}
         self.name = getattr(function, "__name__", "value")
         self._shape: TensorShape | None = None
+        self._dtype: DType | None = None
+
+    def of_kind(self, dtype: Any, shape: Any) -> Self:
+        """Note of which type and shape it will be, as far as that is known."""
+        self._dtype = None if dtype is None else as_dtype(dtype)
+        self._shape = None if shape is None else TensorShape(shape)
+        return self
 
     @property  # type: ignore[misc]
     def __class__(self) -> type[Any]:
@@ -41,13 +49,15 @@ class Deferred(Operators):
         return Deferred
 
     @property
-    def dtype(self) -> Any:
-        """Refuse: nobody knows yet.
+    def dtype(self) -> DType:
+        """The type that it will have.
 
         Raises:
-            TypeError: Always.
+            TypeError: Nobody knows yet.
         """
-        raise self._not_yet("type")
+        if self._dtype is None:
+            raise self._not_yet("type")
+        return self._dtype
 
     def compute(self, memo: dict[int, Any]) -> Any:
         """Return the value; what is asked for twice with one `memo` is computed once."""
@@ -59,18 +69,18 @@ class Deferred(Operators):
         args, kwargs = computed(self.args, memo), computed(self.kwargs, memo)
         return self.function(*args, **kwargs)
 
-    def eval(self, feed_dict: None = None, session: Any = None) -> Any:
+    def eval(self, feed_dict: Any = None, session: Any = None) -> Any:
         """Compute it, by itself: an array, NumPy's scalar, or bytes."""
-        return fetched(self.compute({}))
+        return fetched(self.compute(fed(feed_dict)))
 
-    def run(self, feed_dict: None = None, session: Any = None) -> None:
+    def run(self, feed_dict: Any = None, session: Any = None) -> None:
         """Compute it, for what it does."""
         self.eval(feed_dict, session)
 
     @property
     def values(self) -> Deferred:
         """The values of what will be a sparse tensor."""
-        return Deferred(_values, (self,))
+        return Deferred(_values, (self,)).of_kind(self._dtype, None)
 
     @property
     def indices(self) -> Deferred:
@@ -87,19 +97,34 @@ class Deferred(Operators):
         self._shape = TensorShape(shape)
 
     def get_shape(self) -> TensorShape:
-        """Return the shape that was said.
+        """Return the shape as far as it is known.
 
         Raises:
-            TypeError: None was: only a value that is there has one.
+            TypeError: It is not, and this is a function given to `map`: with a value it will be.
         """
-        if self._shape is None:
+        if self._shape is None and getattr(_noting, "names", None) is not None:
             raise self._not_yet("shape")
-        return self._shape
+        return TensorShape(None) if self._shape is None else self._shape
 
     @property
     def shape(self) -> TensorShape:
         """As get_shape()."""
         return self.get_shape()
+
+    def taken(self, value: Any) -> Any:
+        """Return a value that is given in place of this one, as one of its type.
+
+        Raises:
+            ValueError: It has another shape.
+        """
+        if hasattr(value, "it"):
+            return value  # sparse or ragged
+        made = tensor(value, self._dtype)
+        if not compatible(self._shape, made.shape):
+            raise ValueError(
+                f"Cannot feed value of shape {made.shape} for {self!r}, of shape {self._shape}"
+            )
+        return made
 
     def _apply(self, function: Callable[..., Any], *values: Any) -> Deferred:
         return Deferred(function, values)
@@ -203,6 +228,21 @@ def computed(value: Any, memo: dict[int, Any]) -> Any:
     if not is_deferred(value):
         return value
     return mapped(lambda one: one.compute(memo) if isinstance(one, Deferred) else one, value)
+
+
+def fed(feed_dict: Mapping[Any, Any] | None) -> dict[int, Any]:
+    """Return what `compute` is to know already: the values of what a run is fed.
+
+    Raises:
+        TypeError: A key is no value of a graph.
+        ValueError: A value has another shape than what it stands for.
+    """
+    memo = {}
+    for key, value in (feed_dict or {}).items():
+        if type(key) not in (Deferred, Looked):
+            raise TypeError(f"feed_dict has {key!r}, which is no value of a graph")
+        memo[id(key)] = key.taken(value)
+    return memo
 
 
 def parts(value: Any, count: int | None) -> Any:

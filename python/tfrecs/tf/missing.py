@@ -10,7 +10,6 @@ ELSEWHERE = {
     "keras": "Keras 3 is a library of its own, and takes these datasets: import keras",
     "nn": "layers are Keras's: import keras",
     "Variable": "what is trained is PyTorch's, JAX's or Keras's",
-    "placeholder": "there are no graphs but those of records and queues: pass the value itself",
     "GradientTape": "what is trained is PyTorch's, JAX's or Keras's",
     "TFRecordDatasetV2": "tf.data.TFRecordDataset",
     "TFRecordWriter": "tf.io.TFRecordWriter, and its write() for each record",

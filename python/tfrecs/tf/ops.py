@@ -245,21 +245,25 @@ def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None)
     return Tensor(np.where(given, np.asarray(tensor(x)), np.asarray(tensor(y))))
 
 
+@deferrable
 def zeros(shape: Any, dtype: Any = "float32", name: str | None = None) -> Tensor:
     """Return zeros; of strings, empty ones."""
     return fill(shape, b"" if as_dtype(dtype) == string else as_numpy(dtype).type(0))
 
 
+@deferrable
 def ones(shape: Any, dtype: Any = "float32", name: str | None = None) -> Tensor:
     """Return ones."""
     return fill(shape, as_numpy(dtype).type(1))
 
 
+@deferrable
 def fill(dims: Any, value: Any, name: str | None = None) -> Tensor:
     """Return a shape filled with one value."""
     return Tensor(np.full(tuple(np.asarray(tensor(dims)).reshape(-1)), np.asarray(tensor(value))))
 
 
+@deferrable
 def range(
     start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: str | None = None
 ) -> Tensor:

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 from tfrecs import parsing
 from tfrecs.errors import SpecError
+from tfrecs.features import FixedLenFeature
 from tfrecs.tf.deferred import Deferred, Looked, is_deferred
 from tfrecs.tf.values import Tensor, unwrapped, wrapped
 
@@ -119,7 +120,8 @@ def _examples(parser: Parser, serialized: Any, features: Features, names: Any) -
     call = Deferred(parser, (serialized, asked, names))
     if type(serialized) is Looked:
         serialized.calls.append(call)
-    return _items(call, asked)
+    known = getattr(serialized, "_shape", None)
+    return _items(call, asked, known or (None,) if parser.in_batches else ())
 
 
 def _sequences(
@@ -141,5 +143,18 @@ def _sequences(
     )
 
 
-def _items(call: Deferred, features: Features) -> dict[str, Any]:
-    return {name: Deferred(operator.getitem, (call, name)) for name in features}
+def _items(
+    call: Deferred, features: Features, rows: tuple[int | None, ...] | None = None
+) -> dict[str, Any]:
+    """Return what will be parsed, by name; with `rows` before it, of which shape that is known."""
+    items = {name: Deferred(operator.getitem, (call, name)) for name in features}
+    for name, feature in features.items():
+        shape = None
+        if type(feature) is FixedLenFeature and rows is not None:
+            shape = (*rows, *_dims(feature.shape))
+        items[name].of_kind(getattr(feature, "dtype", None), shape)
+    return items
+
+
+def _dims(shape: Any) -> Any:
+    return shape if hasattr(shape, "__iter__") else [shape]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from typing import Any, NamedTuple, Self
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
 
 
 class TensorShape(tuple[int | None, ...]):
@@ -12,8 +12,12 @@ class TensorShape(tuple[int | None, ...]):
 
     __slots__ = ()
 
-    def __new__(cls, dims: Iterable[int | None] | int) -> Self:
-        """Make one of dimensions, None if one is not known."""
+    def __new__(cls, dims: Iterable[int | None] | int | None) -> TensorShape:  # noqa: PYI034
+        """Make one of dimensions, None if one is not known; None if not even their number is."""
+        if dims is None:
+            return super().__new__(UnknownShape)
+        if isinstance(dims, UnknownShape):
+            return dims
         return super().__new__(cls, [dims] if isinstance(dims, int) else dims)
 
     def as_list(self) -> list[int | None]:
@@ -21,11 +25,14 @@ class TensorShape(tuple[int | None, ...]):
         return list(self)
 
     @property
-    def rank(self) -> int:
-        """How many dimensions there are."""
+    def rank(self) -> int | None:
+        """How many dimensions there are; None if that is not known."""
         return len(self)
 
-    ndims = rank
+    @property
+    def ndims(self) -> int | None:
+        """As rank."""
+        return self.rank
 
     def num_elements(self) -> int | None:
         """Return how many elements there are; None if that is not known."""
@@ -62,9 +69,75 @@ class TensorShape(tuple[int | None, ...]):
         return tuple.__repr__(self)
 
 
+class UnknownShape(TensorShape):
+    """What `tf.TensorShape(None)` is: nobody knows how many dimensions there are."""
+
+    __slots__ = ()
+
+    @property
+    def rank(self) -> None:
+        """None."""
+
+    def as_list(self) -> list[int | None]:
+        """Refuse.
+
+        Raises:
+            ValueError: Always.
+        """
+        raise ValueError("as_list() is not defined on an unknown TensorShape.")
+
+    def num_elements(self) -> None:
+        """Return None."""
+
+    def is_fully_defined(self) -> bool:
+        """Return False."""
+        return False
+
+    def __len__(self) -> int:
+        """Refuse: there is no number of dimensions."""
+        raise ValueError("Cannot take the length of shape with unknown rank.")
+
+    def __iter__(self) -> Iterator[int | None]:
+        """Refuse: there is no number of dimensions."""
+        raise ValueError("Cannot iterate over a shape with unknown rank.")
+
+    def __bool__(self) -> bool:
+        """Return False."""
+        return False
+
+    def __getitem__(self, index: Any) -> Any:
+        """Return a dimension that is not known, or a shape of some."""
+        return TensorShape(None) if isinstance(index, slice) else None
+
+    def __eq__(self, other: object) -> bool:
+        """Whether the other one is not known either."""
+        return isinstance(other, UnknownShape)
+
+    def __hash__(self) -> int:
+        """Return the same for all."""
+        return hash(UnknownShape)
+
+    def __repr__(self) -> str:
+        """Return what TensorFlow shows."""
+        return "TensorShape(None)"
+
+    def __str__(self) -> str:
+        """Return what TensorFlow prints."""
+        return "<unknown>"
+
+
 class TensorSpec(NamedTuple):
     """As `tf.TensorSpec`: which shape and type a value has, for `Dataset.from_generator`."""
 
     shape: Any = None
     dtype: Any = "float32"
     name: str | None = None
+
+
+def compatible(wanted: TensorShape | None, have: TensorShape) -> bool:
+    """Whether a shape is what another one, which may not be known in all, leaves open."""
+    if wanted is None or isinstance(wanted, UnknownShape):
+        return True
+    return len(wanted) == len(have) and all(
+        one in (None, -1, other) for one, other in zip(wanted, have, strict=True)
+    )

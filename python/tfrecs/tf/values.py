@@ -14,7 +14,7 @@ from tfrecs.arrays import BytesArray
 from tfrecs.records import Records
 from tfrecs.tf.dtypes import DType, as_dtype, as_numpy, string
 from tfrecs.tf.operators import Operators
-from tfrecs.tf.shapes import TensorShape
+from tfrecs.tf.shapes import TensorShape, compatible
 from tfrecs.tf.structures import mapped
 
 Array = npt.NDArray[Any]
@@ -82,12 +82,8 @@ class Tensor(Operators):
         Raises:
             ValueError: The value has another one.
         """
-        wanted = list(shape)
-        fits = len(wanted) == self.ndim and all(
-            dim in (None, -1, have) for dim, have in zip(wanted, self.shape, strict=True)
-        )
-        if not fits:
-            raise ValueError(f"Tensor's shape {self.shape} is not compatible with {tuple(wanted)}")
+        if not compatible(TensorShape(shape), self.shape):
+            raise ValueError(f"Tensor's shape {self.shape} is not compatible with {shape}")
 
     @property
     def ndim(self) -> int:

@@ -11,7 +11,7 @@ from tfrecs.dataset.batch import Batch
 from tfrecs.dataset.kinds import parsed_of, parsed_where_read
 from tfrecs.errors import MissingFileError, SpecError
 from tfrecs.limits import checked_limit, checked_threads
-from tfrecs.status import OutOfRangeError
+from tfrecs.status import FailedPreconditionError, OutOfRangeError
 from tfrecs.tf.data import making, padding
 from tfrecs.tf.data.bound import bound
 from tfrecs.tf.data.elements import Function, applied, as_numpy, normal
@@ -57,10 +57,11 @@ class DatasetIterator(Iterator[Any]):
 class GraphIterator(DatasetIterator):
     """A pass in code for graphs: `get_next()` stands for the next element of each run."""
 
-    def __init__(self, begin: Callable[[], Iterator[Any]]) -> None:
-        """Begin with the first element."""
+    def __init__(self, begin: Callable[[], Iterator[Any]], *, waits: bool = False) -> None:
+        """Begin with the first element, now or (`waits`) when `initializer` is run."""
         super().__init__(begin)
         self._ahead: list[Any] = []
+        self._waits = waits
 
     def __next__(self) -> Any:
         """Return the next element."""
@@ -71,12 +72,17 @@ class GraphIterator(DatasetIterator):
 
         One is made ahead, to see of what parts they are.
         """
-        upcoming = Deferred(super().get_next)
+        upcoming = Deferred(self._computed)
         try:
             self._ahead = [next(self)]
         except StopIteration:
             return upcoming
         return _like(self._ahead[0], upcoming)
+
+    def _computed(self) -> Any:
+        if self._waits:
+            raise FailedPreconditionError("the iterator has not been initialized")
+        return super().get_next()
 
     @property
     def initializer(self) -> Deferred:
@@ -84,7 +90,7 @@ class GraphIterator(DatasetIterator):
         return Deferred(self._begin_again)
 
     def _begin_again(self) -> None:
-        self._ahead, self.elements = [], self._begin()
+        self._ahead, self.elements, self._waits = [], self._begin(), False
 
 
 def _like(element: Any, upcoming: Any) -> Any:
@@ -157,7 +163,7 @@ class Dataset(making.Making, Iterable[Any]):
 
     def make_initializable_iterator(self, shared_name: str | None = None) -> GraphIterator:
         """Begin a pass, which its `initializer` begins again."""
-        return GraphIterator(self._begun)
+        return GraphIterator(self._begun, waits=True)
 
     def cardinality(self) -> Tensor:
         """Return how many elements there are: -1 without end, -2 if a file must be read for it."""

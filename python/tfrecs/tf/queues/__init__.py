@@ -1,7 +1,8 @@
 """The names of TensorFlow 1: queues, readers, sessions, and what moved since to `tf.io`.
 
-Tutorials with them are what people find first, and no current TensorFlow runs them. Here a graph is
-a `Deferred` value (deferred.py) of which each run computes another one: what is fetched in one run
+Tutorials with them are what people find first, and no current TensorFlow runs them as they are
+written: it has them under `tf.compat.v1`, for graphs that are asked for. Here a graph is a
+`Deferred` value (deferred.py) of which each run computes another one: what is fetched in one run
 comes of the same record, each run that touches a reader reads on, and at the end there is
 OutOfRangeError. Threads fill queues as they did; they end with their coordinator, with the session,
 and at the latest with the process. Where none were started, whoever takes from a queue fills it.
@@ -24,9 +25,10 @@ _MOVED = (
     "parse_single_sequence_example parse_tensor serialize_tensor write_file"
 )
 _GRAPHS = (
-    "Graph InteractiveSession Session get_default_graph get_default_session reset_default_graph"
+    "Graph InteractiveSession Session get_default_graph get_default_session placeholder "
+    "reset_default_graph"
 )
-_READERS = "FixedLengthRecordReader TFRecordReader TextLineReader WholeFileReader"
+_READERS = "FixedLengthRecordReader IdentityReader TFRecordReader TextLineReader WholeFileReader"
 _NOTHING_TO_DO = (
     "global_variables_initializer group initialize_all_variables initialize_local_variables "
     "local_variables_initializer no_op tables_initializer"
@@ -40,7 +42,10 @@ _FILES = {
     "IsDirectory": gfile.isdir,
     "ListDirectory": gfile.listdir,
 }
-_BATCHING = "batch match_filenames_once shuffle_batch slice_input_producer string_input_producer"
+_BATCHING = (
+    "batch batch_join input_producer match_filenames_once range_input_producer shuffle_batch "
+    "shuffle_batch_join slice_input_producer string_input_producer"
+)
 
 
 def _of(module: Any, names: str) -> dict[str, Any]:
@@ -52,7 +57,7 @@ NAMES: dict[str, dict[str, Any]] = {
         **_of(io, _MOVED),
         **_of(graph, _GRAPHS),
         **_of(readers, _READERS),
-        **_of(queue, "FIFOQueue RandomShuffleQueue"),
+        **_of(queue, "FIFOQueue PaddingFIFOQueue RandomShuffleQueue"),
         **dict.fromkeys(_NOTHING_TO_DO.split(), graph.no_op),
         **dict.fromkeys(_IGNORED.split(), SimpleNamespace),
         **{f"to_{name}": partial(ops.cast, dtype=name) for name in ("int32", "int64")},

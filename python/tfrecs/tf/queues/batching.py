@@ -12,9 +12,39 @@ from tfrecs.errors import SpecError
 from tfrecs.status import OutOfRangeError
 from tfrecs.tf.deferred import Deferred
 from tfrecs.tf.filesystem import glob
-from tfrecs.tf.queues.queue import FIFOQueue, RandomShuffleQueue
+from tfrecs.tf.queues.queue import FIFOQueue, PaddingFIFOQueue, RandomShuffleQueue
 from tfrecs.tf.queues.threads import QueueRunner, add_queue_runner
+from tfrecs.tf.shapes import TensorShape
 from tfrecs.tf.values import Tensor, tensor
+
+
+def input_producer(
+    input_tensor: Any,
+    element_shape: Any = None,
+    num_epochs: int | None = None,
+    shuffle: bool = True,
+    seed: int | None = None,
+    capacity: int = 32,
+    shared_name: str | None = None,
+    summary_name: str | None = None,
+    name: str | None = None,
+    cancel_op: Any = None,
+) -> FIFOQueue:
+    """Return a queue of rows, again and again, shuffled anew each time; or `num_epochs` times."""
+    values = tensor(input_tensor)
+    rows = [(row,) for row in values]
+    shape = values.shape[1:] if element_shape is None else element_shape
+    queue = FIFOQueue(capacity, [values.dtype], [shape], name=name or "input_producer")
+    drawn = random.Random(seed)
+    epochs = iter(int, 1) if num_epochs is None else iter(range(num_epochs))
+
+    def put_epoch() -> None:
+        if next(epochs, None) is None:
+            raise OutOfRangeError("all epochs are over")
+        queue.put(drawn.sample(rows, len(rows)) if shuffle else rows)
+
+    add_queue_runner(QueueRunner(queue, [Deferred(put_epoch)], cancel_op=cancel_op))
+    return queue
 
 
 def string_input_producer(
@@ -25,35 +55,54 @@ def string_input_producer(
     capacity: int = 32,
     shared_name: str | None = None,
     name: str | None = None,
+    cancel_op: Any = None,
 ) -> FIFOQueue:
-    """Return a queue of names, again and again, shuffled anew each time; or `num_epochs` times.
+    """Return a queue of names, as input_producer().
 
     Raises:
         ValueError: There are none.
     """
-    rows = [(row,) for row in tensor(string_tensor)]
-    if not rows:
+    if not len(tensor(string_tensor)):
         raise SpecError("string_input_producer requires a non-null input tensor")
-    queue = FIFOQueue(capacity, name=name or "input_producer")
-    drawn = random.Random(seed)
-    epochs = iter(int, 1) if num_epochs is None else iter(range(num_epochs))
+    return input_producer(
+        string_tensor, (), num_epochs, shuffle, seed, capacity, name=name, cancel_op=cancel_op
+    )
 
-    def put_epoch() -> None:
-        if next(epochs, None) is None:
-            raise OutOfRangeError("all epochs are over")
-        queue.put(drawn.sample(rows, len(rows)) if shuffle else rows)
 
-    add_queue_runner(QueueRunner(queue, [Deferred(put_epoch)]))
-    return queue
+def range_input_producer(
+    limit: Any,
+    num_epochs: int | None = None,
+    shuffle: bool = True,
+    seed: int | None = None,
+    capacity: int = 32,
+    shared_name: str | None = None,
+    name: str | None = None,
+) -> FIFOQueue:
+    """Return a queue of the numbers below `limit`, as input_producer()."""
+    numbers = np.arange(int(limit), dtype=np.int32)
+    return input_producer(numbers, (), num_epochs, shuffle, seed, capacity, name=name)
 
 
 def slice_input_producer(
-    tensor_list: Sequence[Any], num_epochs: int | None = None, **how: Any
+    tensor_list: Sequence[Any],
+    num_epochs: int | None = None,
+    shuffle: bool = True,
+    seed: int | None = None,
+    capacity: int = 32,
+    shared_name: str | None = None,
+    name: str | None = None,
 ) -> list[Deferred]:
-    """Return a row of each value, the same one of all, in each run another."""
+    """Return a row of each value, the same one of all, in each run another.
+
+    Raises:
+        ValueError: There are no values.
+    """
     values = [tensor(one) for one in tensor_list]
-    number = string_input_producer(np.arange(len(values[0])), num_epochs, **how).dequeue()
-    return [Deferred(_row, (value, number)) for value in values]
+    if not values:
+        raise SpecError("slice_input_producer takes at least one value")
+    queue = range_input_producer(len(values[0]), num_epochs, shuffle, seed, capacity, name=name)
+    number = queue.dequeue()
+    return [Deferred(_row, (one, number)).of_kind(one.dtype, one.shape[1:]) for one in values]
 
 
 def match_filenames_once(pattern: Any, name: str | None = None) -> Tensor:
@@ -73,10 +122,27 @@ def batch(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """Return batches of values, which so many threads compute ahead."""
-    queue = FIFOQueue(capacity, [None] * len(_parts(tensors)), name=name or "batch")
-    least = 1 if allow_smaller_final_batch else None
-    return _batched(queue, tensors, num_threads, enqueue_many, (batch_size, least, dynamic_pad))
+    """Return batches of values, which so many threads compute ahead: a dict, a list, or one."""
+    how = (capacity, enqueue_many, shapes, dynamic_pad, allow_smaller_final_batch)
+    return batch_join([tensors] * num_threads, batch_size, *how, name=name or "batch")
+
+
+def batch_join(
+    tensors_list: Sequence[Any],
+    batch_size: Any,
+    capacity: int = 32,
+    enqueue_many: bool = False,
+    shapes: Any = None,
+    dynamic_pad: bool = False,
+    allow_smaller_final_batch: bool = False,
+    shared_name: str | None = None,
+    name: str | None = None,
+) -> Any:
+    """Return batches of values, of which a thread for each of the list computes its own."""
+    kinds = _kinds(tensors_list[0], shapes, enqueue_many)
+    kind = PaddingFIFOQueue if dynamic_pad else FIFOQueue
+    queue = kind(capacity, *kinds, name=name or "batch_join")
+    return _batched(queue, tensors_list, batch_size, enqueue_many, allow_smaller_final_batch)
 
 
 def shuffle_batch(
@@ -97,34 +163,64 @@ def shuffle_batch(
     Raises:
         ValueError: So many and a batch do not fit into the capacity.
     """
+    how = (capacity, min_after_dequeue, seed, enqueue_many, shapes, allow_smaller_final_batch)
+    lists = [tensors] * num_threads
+    return shuffle_batch_join(lists, batch_size, *how, name=name or "shuffle_batch")
+
+
+def shuffle_batch_join(
+    tensors_list: Sequence[Any],
+    batch_size: Any,
+    capacity: int,
+    min_after_dequeue: int,
+    seed: int | None = None,
+    enqueue_many: bool = False,
+    shapes: Any = None,
+    allow_smaller_final_batch: bool = False,
+    shared_name: str | None = None,
+    name: str | None = None,
+) -> Any:
+    """Return such batches, of which a thread for each of the list computes its own values.
+
+    Raises:
+        ValueError: `min_after_dequeue` and a batch do not fit into the capacity.
+    """
     if capacity < min_after_dequeue + int(batch_size):
         raise SpecError(
             f"capacity must be at least min_after_dequeue + batch_size: {capacity} is less than "
             f"{min_after_dequeue} + {batch_size}"
         )
-    kinds = [None] * len(_parts(tensors))
-    called = name or "shuffle_batch"
-    queue = RandomShuffleQueue(capacity, min_after_dequeue, kinds, seed=seed, name=called)
-    least = 1 if allow_smaller_final_batch else None
-    return _batched(queue, tensors, num_threads, enqueue_many, (batch_size, least))
+    kinds = _kinds(tensors_list[0], shapes, enqueue_many)
+    called = name or "shuffle_batch_join"
+    queue = RandomShuffleQueue(capacity, min_after_dequeue, *kinds, seed=seed, name=called)
+    return _batched(queue, tensors_list, batch_size, enqueue_many, allow_smaller_final_batch)
 
 
 def _parts(tensors: Any) -> tuple[Any, ...]:
     if isinstance(tensors, dict):
-        return tuple(tensors.values())
+        return tuple([tensors[name] for name in sorted(tensors)])
     return tuple(tensors) if isinstance(tensors, list | tuple) else (tensors,)
 
 
-def _batched(
-    queue: FIFOQueue, tensors: Any, num_threads: int, many: bool, how: tuple[Any, ...]
-) -> Any:
+def _kinds(tensors: Any, shapes: Any, many: bool) -> tuple[list[Any], Any]:
+    """Return types and shapes of the elements of a queue, None where nobody knows yet."""
+    parts = _parts(tensors)
+    dtypes = [getattr(one, "_dtype", None) for one in parts]
+    if shapes is None:
+        known = [TensorShape(getattr(one, "_shape", None)) for one in parts]
+        shapes = [one[1:] if many else one for one in known]
+    return dtypes, shapes
+
+
+def _batched(queue: FIFOQueue, lists: Sequence[Any], size: Any, many: bool, smaller: bool) -> Any:
+    """Return the values that come out of a queue which a thread for each of `lists` fills."""
     enqueue = queue.enqueue_many if many else queue.enqueue
-    add_queue_runner(QueueRunner(queue, [enqueue(_parts(tensors))] * num_threads))
-    taken = Deferred(queue.batch, how)
-    parts = [taken[number] for number in range(len(_parts(tensors)))]
-    if isinstance(tensors, dict):
-        return dict(zip(tensors, parts, strict=True))
-    return parts if isinstance(tensors, list | tuple) else parts[0]
+    add_queue_runner(QueueRunner(queue, [enqueue(_parts(tensors)) for tensors in lists]))
+    made = queue.dequeue_up_to(size) if smaller else queue.dequeue_many(size)
+    names = sorted(lists[0]) if isinstance(lists[0], dict) else None
+    if names is None:
+        return made  # of a list of one value, the value
+    return dict(zip(names, made if len(names) > 1 else [made], strict=True))
 
 
 def _row(values: Any, number: Any) -> Any:

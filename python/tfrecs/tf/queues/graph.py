@@ -10,8 +10,11 @@ from contextlib import contextmanager
 from typing import Any, Self
 from weakref import WeakSet
 
+from tfrecs.errors import SpecError
 from tfrecs.status import CancelledError
-from tfrecs.tf.deferred import Deferred, computed, fetched
+from tfrecs.tf.deferred import Deferred, computed, fed, fetched
+from tfrecs.tf.structures import mapped
+from tfrecs.tf.values import RaggedTensor, SparseTensor, Tensor
 
 # How long threads that are to stop are waited for. They look every 50 ms, unless they compute.
 PATIENCE = 10.0
@@ -70,7 +73,7 @@ class Graph:
 
     def __init__(self) -> None:
         """Begin with none."""
-        self.runners: list[Any] = []
+        self.runners: dict[str, list[Any]] = {}
         self.stops: WeakSet[Stop] = WeakSet()
 
     @contextmanager
@@ -123,13 +126,13 @@ class Session:
         Raises:
             OutOfRangeError: There is nothing more to read.
             RuntimeError: The session is closed.
+            TypeError: There is something among them that is no value.
         """
-        if feed_dict:
-            raise NotImplementedError("there are no placeholders: pass values to the functions")
         if self.stop.event.is_set():
             raise RuntimeError("Attempted to use a closed Session.")
+        mapped(_check_fetch, fetches)
         with wanted_until(self.stop.event.is_set):
-            return fetched(computed(fetches, {}))
+            return fetched(computed(fetches, fed(feed_dict)))
 
     def close(self) -> None:
         """Stop the threads that were started for it; it is the default no more."""
@@ -176,6 +179,34 @@ class InteractiveSession(Session):
 def get_default_session() -> Session | None:
     """Return the session of the innermost `with`, or the interactive one."""
     return _sessions[-1] if _sessions else None
+
+
+def _check_fetch(fetch: Any) -> None:
+    if not isinstance(fetch, Deferred | Tensor | SparseTensor | RaggedTensor):
+        kind = type(fetch).__name__
+        raise TypeError(
+            f"Fetch argument {fetch!r} has invalid type {kind!r}: it must be what a function of tf "
+            "has returned"
+        )
+
+
+def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Deferred:
+    """Return what stands for a value that each run is fed.
+
+    Example:
+        >>> from tfrecs import tf
+        >>> number = tf.placeholder(tf.int32, [])
+        >>> with tf.Session() as sess:
+        ...     print(sess.run(number + 1, feed_dict={number: 2}))
+        3
+    """
+
+    def not_fed() -> None:
+        raise SpecError(f"You must feed a value for placeholder tensor {made.name!r}")
+
+    made = Deferred(not_fed).of_kind(dtype, shape)
+    made.name = name or "Placeholder"
+    return made
 
 
 def no_op(*args: Any, **kwargs: Any) -> Deferred:

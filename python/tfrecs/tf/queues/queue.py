@@ -14,8 +14,11 @@ from tfrecs.dataset.collate import collate
 from tfrecs.dataset.padded_batch import Padding, padded
 from tfrecs.errors import SpecError
 from tfrecs.status import CancelledError, OutOfRangeError
-from tfrecs.tf.deferred import Deferred
+from tfrecs.tf.deferred import Deferred, is_deferred
+from tfrecs.tf.dtypes import as_dtype, as_numpy
+from tfrecs.tf.ops import stack
 from tfrecs.tf.queues.graph import check_wanted
+from tfrecs.tf.shapes import TensorShape, compatible
 from tfrecs.tf.values import tensor, unwrapped, wrapped
 
 # How long waiting goes on before it is asked whether it is wanted still.
@@ -35,6 +38,7 @@ class FIFOQueue:
     """
 
     least = 0  # so many stay in it until it is closed
+    pads = False  # whether those that come out side by side may be of different lengths
 
     def __init__(
         self,
@@ -45,10 +49,18 @@ class FIFOQueue:
         shared_name: str | None = None,
         name: str = "fifo_queue",
     ) -> None:
-        """Make one for so many elements, each of as many values as there are dtypes."""
+        """Make one for so many elements, each of as many values as there are dtypes.
+
+        Raises:
+            ValueError: There are not as many shapes, or names, as dtypes.
+        """
         self.capacity = max(int(capacity), 1)
         self.dtypes = list(dtypes) if isinstance(dtypes, list | tuple) else [dtypes]
+        self.dtypes = [one if one is None else as_dtype(one) for one in self.dtypes]
         self.names = list(names) if names else None
+        self.shapes = _shapes_of(shapes, len(self.dtypes))
+        if self.names is not None and len(self.names) != len(self.dtypes):
+            raise SpecError(f"there are {len(self.dtypes)} dtypes, and {len(self.names)} names")
         self.name = name
         # Who fills it as long as no threads do.
         self.feed: Callable[[], None] | None = None
@@ -62,7 +74,11 @@ class FIFOQueue:
     # --- What graphs are made of ---
 
     def enqueue(self, vals: Any, name: str | None = None) -> Deferred:
-        """Return what puts in an element: a value, several, or a dict of them."""
+        """Return what puts in an element: a value, several, or a dict of them.
+
+        Raises:
+            ValueError: They are not as many, or of other types or names, than those of the queue.
+        """
         return Deferred(lambda *values: self.put([values]), self._parts(vals))
 
     def enqueue_many(self, vals: Any, name: str | None = None) -> Deferred:
@@ -71,19 +87,20 @@ class FIFOQueue:
 
     def dequeue(self, name: str | None = None) -> Any:
         """Return the value that will come out next, or several, or a dict of them."""
-        return self._given(Deferred(lambda: self.take(1)[0]))
+        return self._given(Deferred(lambda: self.take(1)[0]), ())
 
     def dequeue_many(self, n: Any, name: str | None = None) -> Any:
         """Return the next `n` elements side by side."""
-        return self._given(Deferred(lambda count: self.batch(int(count)), (n,)))
+        rows = None if isinstance(n, Deferred) else _count(n)
+        return self._given(Deferred(lambda count: self.batch(_count(count)), (n,)), (rows,))
 
     def dequeue_up_to(self, n: Any, name: str | None = None) -> Any:
         """Return the next `n` elements side by side, fewer at the end."""
-        return self._given(Deferred(lambda count: self.batch(int(count), 1), (n,)))
+        return self._given(Deferred(lambda count: self.batch(_count(count), 1), (n,)), (None,))
 
     def close(self, cancel_pending_enqueues: bool = False, name: str | None = None) -> Deferred:
         """Return what closes it: what is in it still comes out."""
-        return Deferred(lambda: self.shut(cancel=cancel_pending_enqueues))
+        return Deferred(self._close, (cancel_pending_enqueues,))
 
     def size(self, name: str | None = None) -> Deferred:
         """Return how many elements will be in it."""
@@ -94,17 +111,23 @@ class FIFOQueue:
         return Deferred(lambda: np.bool_(self._is_closed))
 
     def _parts(self, vals: Any) -> tuple[Any, ...]:
+        if isinstance(vals, dict) != (self.names is not None):
+            raise SpecError("a queue with names takes a dict, and no other does")
         if self.names is not None:
-            return tuple([vals[name] for name in self.names])
+            if set(vals) != set(self.names):
+                raise SpecError(f"the queue has the names {self.names}, and not {list(vals)}")
+            return tuple(map(_typed, [vals[name] for name in self.names], self.dtypes))
         parts = tuple(vals) if isinstance(vals, list | tuple) else (vals,)
         if len(parts) != len(self.dtypes):
             if len(self.dtypes) > 1:
                 raise SpecError(f"an element has {len(self.dtypes)} values, not {len(parts)}")
             parts = (vals,)  # one value, given as a list
-        return parts
+        return tuple(map(_typed, parts, self.dtypes))
 
-    def _given(self, element: Deferred) -> Any:
+    def _given(self, element: Deferred, rows: tuple[int | None, ...]) -> Any:
         parts = [element[number] for number in range(len(self.dtypes))]
+        for part, dtype, shape in zip(parts, self.dtypes, self.shapes, strict=True):
+            part.of_kind(dtype, shape if shape.rank is None else (*rows, *shape))
         if self.names is not None:
             return dict(zip(self.names, parts, strict=True))
         return parts[0] if len(parts) == 1 else parts
@@ -119,6 +142,7 @@ class FIFOQueue:
         """
         for element in elements:
             typed = tuple(map(_typed, element, self.dtypes))
+            self._check_shapes(typed)
             with self._changed:
                 if self._is_closed:
                     raise CancelledError(f"{self!r} is closed.")
@@ -128,6 +152,16 @@ class FIFOQueue:
 
     def _put_rows(self, *columns: Any) -> None:
         self.put(list(zip(*(list(tensor(column)) for column in columns), strict=True)))
+
+    def _check_shapes(self, element: tuple[Any, ...]) -> None:
+        for value, shape in zip(element, self.shapes, strict=True):
+            if not compatible(shape, value.shape):
+                raise SpecError(f"{self!r} takes values of shape {shape}, and not {value.shape}")
+
+    def _close(self, cancel: Any) -> None:
+        if self._is_closed:
+            raise CancelledError(f"{self!r} is already closed.")
+        self.shut(cancel=bool(cancel))
 
     def _wait_for_room(self) -> None:
         if self.feed is not None:
@@ -143,9 +177,12 @@ class FIFOQueue:
             self._pending -= 1
             self._changed.notify_all()
 
-    def batch(self, count: int, least: int | None = None, pads: bool = False) -> tuple[Any, ...]:
-        """Take out elements side by side; `pads` makes arrays as long as the longest."""
-        return side_by_side(self.take(count, least), pads)
+    def batch(self, count: int, least: int | None = None) -> tuple[Any, ...]:
+        """Take out elements side by side."""
+        if not count:
+            kinds = zip(self.dtypes, self.shapes, strict=True)
+            return tuple([_nothing(dtype, shape) for dtype, shape in kinds])
+        return side_by_side(self.take(count, least), self.pads)
 
     def take(self, count: int, least: int | None = None) -> list[tuple[Any, ...]]:
         """Take out `count` elements, or, if no more come, as many as there are, but `least`.
@@ -229,11 +266,49 @@ class RandomShuffleQueue(FIFOQueue):
         return self._elements.pop()
 
 
+class PaddingFIFOQueue(FIFOQueue):
+    """As `tf.PaddingFIFOQueue`: arrays that come out side by side are as long as the longest."""
+
+    pads = True
+
+
+def _shapes_of(shapes: Any, count: int) -> list[TensorShape]:
+    if shapes is None:
+        return [TensorShape(None)] * count
+    # The one shape of one value may stand alone.
+    is_one = isinstance(shapes, TensorShape) or not any(hasattr(one, "__iter__") for one in shapes)
+    made = [TensorShape(shapes)] if is_one and count == 1 else list(map(TensorShape, shapes))
+    if len(made) != count:
+        raise SpecError(f"there are {count} dtypes, and {len(made)} shapes")
+    return made
+
+
+def _count(n: Any) -> int:
+    if int(n) < 0:
+        raise SpecError(f"n must be at least 0, and is {n}")
+    return int(n)
+
+
+def _nothing(dtype: Any, shape: TensorShape) -> Any:
+    """Return no elements side by side."""
+    rest = [] if shape.rank is None else [dim or 0 for dim in shape]
+    return wrapped(np.empty((0, *rest), as_numpy(dtype or "float32")))
+
+
 def _typed(value: Any, dtype: Any) -> Any:
-    """Return a value of a queue's type: Python's numbers become that."""
+    """Return a value of a queue's type: Python's numbers become that.
+
+    Raises:
+        ValueError: It has another type.
+    """
+    if is_deferred(value):
+        return value if isinstance(value, Deferred) else stack(value)
     if dtype is None or hasattr(value, "it"):
         return wrapped(value)
-    return tensor(value) if hasattr(value, "given") else tensor(value, dtype)
+    made = tensor(value) if hasattr(value, "given") else tensor(value, dtype)
+    if made.dtype != dtype:
+        raise SpecError(f"a value of a queue is {made.dtype.name}, and should be {dtype.name}")
+    return made
 
 
 def side_by_side(elements: Sequence[tuple[Any, ...]], pads: bool = False) -> tuple[Any, ...]:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from typing import Any
+
+import numpy as np
 
 from tfrecs.dataset import Dataset
 from tfrecs.tf.deferred import Deferred
 from tfrecs.tf.filesystem import path_of
-from tfrecs.tf.queues.queue import FIFOQueue
+from tfrecs.tf.queues.queue import FIFOQueue, side_by_side
 from tfrecs.tf.writing import TFRecordOptions
 
 
@@ -19,24 +22,56 @@ class Reader:
     Of one reader several threads may read: each record goes to one of them.
     """
 
+    supports_serialize = False
+
     def __init__(self, opened: Callable[[str], Dataset]) -> None:
         """Begin with no file."""
         self._opened = opened
         self._lock = threading.Lock()
+        self._begin()
+
+    def _begin(self) -> None:
         self._rows: Iterator[Any] = iter(())
+        self._is_open = False
+        self._records = self._files = 0
 
     def read(self, queue: FIFOQueue, name: str | None = None) -> tuple[Deferred, Deferred]:
         """Return what will be the key, `file:record`, and the value of the next record."""
-        pair = Deferred(lambda: self._next(queue))
-        return pair[0], pair[1]
+        return self._pair(lambda: self._some(queue, 1)[0], ())
 
-    def _next(self, queue: FIFOQueue) -> tuple[Any, Any]:
+    def read_up_to(
+        self, queue: FIFOQueue, num_records: Any, name: str | None = None
+    ) -> tuple[Deferred, Deferred]:
+        """Return what will be the keys and values of so many records, or of the rest of a file."""
+        return self._pair(lambda: side_by_side(self._some(queue, int(num_records))), (None,))
+
+    def num_records_produced(self, name: str | None = None) -> Deferred:
+        """Return how many records will have been read."""
+        return Deferred(lambda: np.int64(self._records))
+
+    def num_work_units_completed(self, name: str | None = None) -> Deferred:
+        """Return how many files will have been read to their ends."""
+        return Deferred(lambda: np.int64(self._files))
+
+    def reset(self, name: str | None = None) -> Deferred:
+        """Return what forgets the file that is being read, and begins to count anew."""
+        return Deferred(self._begin)
+
+    def _pair(self, read: Callable[[], Any], shape: Any) -> tuple[Deferred, Deferred]:
+        pair = Deferred(read)
+        return pair[0].of_kind("string", shape), pair[1].of_kind("string", shape)
+
+    def _some(self, queue: FIFOQueue, count: int) -> list[tuple[Any, Any]]:
         with self._lock:
-            while True:
-                for key, value in self._rows:
-                    return key, value
+            while not (found := list(islice(self._rows, count))):
+                self._files, self._is_open = self._files + self._is_open, False
                 ((name,),) = queue.take(1)
-                self._rows = iter(self._opened(path_of(name)).with_keys())
+                self._rows, self._is_open = iter(self._pairs(path_of(name))), True
+            self._records += len(found)
+            return found
+
+    def _pairs(self, path: str) -> Iterable[tuple[Any, Any]]:
+        return self._opened(path).with_keys()
 
 
 class TFRecordReader(Reader):
@@ -89,6 +124,17 @@ class FixedLengthRecordReader(Reader):
                 path, int(record_bytes), compression_type=encoding or "", **around
             )
         )
+
+
+class IdentityReader(Reader):
+    """As `tf.IdentityReader`: key and value are what the queue gives."""
+
+    def __init__(self, name: str | None = None) -> None:
+        """Read nothing."""
+        super().__init__(Dataset)
+
+    def _pairs(self, path: str) -> Iterable[tuple[Any, Any]]:
+        return [(path.encode(), path.encode())]
 
 
 class WholeFileReader(Reader):

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from tfrecs.errors import SpecError
 from tfrecs.status import CancelledError, OutOfRangeError
 from tfrecs.tf.queues.graph import (
     Session,
@@ -17,6 +18,9 @@ from tfrecs.tf.queues.graph import (
     wanted_until,
 )
 from tfrecs.tf.queues.queue import FIFOQueue
+
+# What the runners of a graph are kept by, unless somebody says otherwise.
+QUEUE_RUNNERS = "queue_runners"
 
 
 class Coordinator:
@@ -53,11 +57,21 @@ class Coordinator:
         return self._stop.is_set()
 
     def request_stop(self, ex: Any = None) -> None:
-        """Ask all to stop; with an exception, or its exc_info, that join() raises."""
+        """Ask all to stop; with an exception, or its exc_info, that join() raises.
+
+        Raises:
+            BaseException: The exception, if join() is over: nobody else would.
+            TypeError: It is none.
+        """
         error = ex[1] if isinstance(ex, tuple) else ex
+        if error is not None and not isinstance(error, BaseException):
+            raise TypeError(f"request_stop takes an exception, and not {ex!r}")
+        if isinstance(error, self._clean):
+            error = None
         with self._lock:
-            is_first = not self._stop.is_set()
-            if is_first and error is not None and not isinstance(error, self._clean):
+            if self.joined and error is not None:
+                raise error
+            if not self._stop.is_set():
                 self._error = error
             self._stop.set()
 
@@ -98,7 +112,6 @@ class Coordinator:
         # A wait that only a stop ends would miss threads that end by themselves.
         while any(map(threading.Thread.is_alive, waited_for)) and not self._stop.wait(0.02):
             pass
-        self._stop.set()
         until = time.monotonic() + stop_grace_period_secs
         for thread in waited_for:
             thread.join(max(until - time.monotonic(), 0))
@@ -111,18 +124,38 @@ class Coordinator:
 
     def raise_requested_exception(self) -> None:
         """Raise what a thread has raised."""
-        error, self._error = self._error, None
-        if error is not None:
-            raise error
+        if self._error is not None:
+            raise self._error
 
 
 class QueueRunner:
     """As `tf.train.QueueRunner`: threads that do one thing again and again, to fill a queue."""
 
-    def __init__(self, queue: FIFOQueue, enqueue_ops: Sequence[Any] = (), **others: Any) -> None:
-        """Have a thread for each of the operations; the same one may be there several times."""
-        self.queue = queue
+    def __init__(
+        self,
+        queue: FIFOQueue | None = None,
+        enqueue_ops: Sequence[Any] | None = None,
+        close_op: Any = None,
+        cancel_op: Any = None,
+        queue_closed_exception_types: Sequence[type[Exception]] | None = None,
+    ) -> None:
+        """Have a thread for each of the operations; the same one may be there several times.
+
+        Raises:
+            ValueError: There is no queue, or nothing to do.
+        """
+        if not queue or not enqueue_ops:
+            raise SpecError("Must provide queue and enqueue_ops.")
+        self.queue, self.name = queue, queue.name
         self.enqueue_ops = list(enqueue_ops)
+        self.close_op, self.cancel_op = close_op, cancel_op
+        self.queue_closed_exception_types = tuple(queue_closed_exception_types or ()) or (
+            OutOfRangeError,
+        )
+        self._ends: tuple[type[BaseException], ...] = (
+            CancelledError,
+            *self.queue_closed_exception_types,
+        )
         self.exceptions_raised: list[BaseException] = []
         self._lock = threading.Lock()
         self._running = 0
@@ -135,8 +168,13 @@ class QueueRunner:
         daemon: bool = False,
         start: bool = False,
     ) -> list[threading.Thread]:
-        """Make the threads, which end with the queue, the coordinator or the session."""
+        """Make the threads, which end with the queue, the coordinator or the session.
+
+        While there are some already, no others are made.
+        """
         del daemon  # none keeps the process
+        if self._running:
+            return []
         self.queue.feed = None
         self._running = len(self.enqueue_ops)
         for number, op in enumerate(self.enqueue_ops):
@@ -146,7 +184,7 @@ class QueueRunner:
             sess.stop.threads.append(thread)
             if coord is not None:
                 coord.register_thread(thread)
-        threads = sess.stop.threads[-len(self.enqueue_ops) :] if self.enqueue_ops else []
+        threads = sess.stop.threads[-len(self.enqueue_ops) :]
         for thread in threads if start else []:
             thread.start()
         return threads
@@ -160,7 +198,7 @@ class QueueRunner:
             with wanted_until(is_over):
                 while not is_over():
                     op.compute({})
-        except (OutOfRangeError, CancelledError):
+        except self._ends:
             pass
         except BaseException as raised:  # noqa: BLE001 - whoever takes from the queue gets it
             error = raised
@@ -180,13 +218,13 @@ class QueueRunner:
         try:
             for op in self.enqueue_ops:
                 op.compute({})
-        except OutOfRangeError:
+        except self.queue_closed_exception_types:
             self.queue.shut()
 
 
-def add_queue_runner(qr: QueueRunner) -> None:
+def add_queue_runner(qr: QueueRunner, collection: str = QUEUE_RUNNERS) -> None:
     """Have start_queue_runners() start it."""
-    get_default_graph().runners.append(qr)
+    get_default_graph().runners.setdefault(collection, []).append(qr)
 
 
 def start_queue_runners(
@@ -194,14 +232,19 @@ def start_queue_runners(
     coord: Coordinator | None = None,
     daemon: bool = True,
     start: bool = True,
+    collection: str = QUEUE_RUNNERS,
 ) -> list[threading.Thread]:
     """Start the threads of all queues of the graph, which end with the session at the latest.
 
     Raises:
         ValueError: There is no session.
+        TypeError: It is none.
     """
     session = sess or get_default_session()
     if session is None:
         raise ValueError("Cannot start queue runners: No default session is registered.")
-    made = [one.create_threads(session, coord, daemon, start) for one in session.graph.runners]
+    if not isinstance(session, Session):
+        raise TypeError(f"sess must be a tf.Session, and not {session!r}")
+    runners = session.graph.runners.get(collection, ())
+    made = [one.create_threads(session, coord, daemon, start) for one in runners]
     return [thread for threads in made for thread in threads]
