@@ -21,7 +21,7 @@ from tfrecs.tf.data.tracing import gives_records, stacks, traced
 from tfrecs.tf.deferred import Deferred
 from tfrecs.tf.missing import no_such
 from tfrecs.tf.ops import constant
-from tfrecs.tf.values import Tensor, wrapped
+from tfrecs.tf.values import Tensor, tensor, wrapped
 
 AUTOTUNE = -1
 INFINITE, UNKNOWN = -1, -2
@@ -91,6 +91,16 @@ class GraphIterator(DatasetIterator):
 
     def _begin_again(self) -> None:
         self._ahead, self.elements, self._waits = [], self._begin(), False
+
+
+def _truth(value: Any) -> bool:
+    made = tensor(value)
+    if made.shape != () or made.dtype != "bool":
+        raise SpecError(
+            f"predicate must return a single truth value, and not {made.dtype.name} of shape "
+            f"{made.shape}"
+        )
+    return bool(made)
 
 
 def _like(element: Any, upcoming: Any) -> Any:
@@ -293,9 +303,13 @@ class Dataset(making.Making, Iterable[Any]):
         return None, Plan.of(ParsedAhead(node, first))
 
     def filter(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
-        """Return the elements for which a function is true."""
+        """Return the elements for which a function is true.
+
+        Raises:
+            ValueError: The function returns something else than a truth value.
+        """
         is_wanted = Function(predicate)
-        return self._changed(lambda plan: plan.filter(lambda one: bool(wrapped(is_wanted(one)))))
+        return self._changed(lambda plan: plan.filter(lambda one: _truth(is_wanted(one))))
 
     def flat_map(self, map_func: Callable[..., Any], name: str | None = None) -> Dataset:
         """Return the elements of datasets, one behind the other, that a function makes."""
@@ -318,6 +332,7 @@ class Dataset(making.Making, Iterable[Any]):
         """
         map_func = bound(map_func)
         cycle = CYCLE if cycle_length in (None, AUTOTUNE) else int(cycle_length)
+        block = 1 if block_length is None else int(block_length)
 
         def make(element: Any) -> Plan:
             made = applied(map_func, wrapped(element))
@@ -325,7 +340,7 @@ class Dataset(making.Making, Iterable[Any]):
                 raise TypeError(f"the function must return a Dataset, not {type(made).__name__}")
             return made.plan
 
-        return self._changed(lambda plan: plan.interleave(make, cycle, int(block_length or 1)))
+        return self._changed(lambda plan: plan.interleave(make, cycle, block))
 
     def enumerate(self, start: Any = 0, name: str | None = None) -> Dataset:
         """Return pairs of a number, from `start` on, and an element."""
@@ -386,8 +401,15 @@ class Dataset(making.Making, Iterable[Any]):
         return self._changed(lambda plan: plan.unbatch())
 
     def apply(self, transformation_func: Callable[[Self], Any]) -> Any:
-        """Return what a function makes of the dataset."""
-        return transformation_func(self)
+        """Return the dataset that a function makes of this one.
+
+        Raises:
+            TypeError: It makes something else.
+        """
+        made = transformation_func(self)
+        if not isinstance(made, Dataset):
+            raise TypeError(f"the function must return a Dataset, not {type(made).__name__}")
+        return made
 
     def __repr__(self) -> str:
         """Show the plan, a step a line."""

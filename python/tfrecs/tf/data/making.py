@@ -20,7 +20,7 @@ from tfrecs.tf.data.rows import Generated, listed, sliced
 from tfrecs.tf.data.steps import Formed, Picked
 from tfrecs.tf.dtypes import as_dtype
 from tfrecs.tf.filesystem import matching
-from tfrecs.tf.shapes import TensorSpec
+from tfrecs.tf.shapes import TensorShape, TensorSpec, compatible
 from tfrecs.tf.structures import mapped
 from tfrecs.tf.values import tensor, unwrapped
 
@@ -64,12 +64,18 @@ class Making:
         output_signature: Any = None,
         name: str | None = None,
     ) -> Any:
-        """Return a dataset of what a function yields, each time that it is called."""
-        types = output_types if output_signature is None else output_signature
+        """Return a dataset of what a function yields, each time that it is called.
+
+        Raises:
+            InvalidArgumentError: It yields what is not of the types and shapes, when it does.
+        """
+        specs = output_signature
+        if specs is None and output_types is not None:
+            specs = _specs(output_types, output_shapes)
         given = tuple(map(tensor, args or ()))
 
         def elements() -> Any:
-            return (_typed(one, types) for one in generator(*(one.numpy() for one in given)))
+            return (_typed(one, specs) for one in generator(*(one.numpy() for one in given)))
 
         name_of = getattr(generator, "__qualname__", "function")
         return cls.of(Plan.of(Generated(f"from_generator({name_of})", elements)))
@@ -77,7 +83,10 @@ class Making:
     @classmethod
     def range(cls, *args: Any, output_type: Any = "int64", name: str | None = None) -> Any:
         """Return a dataset of numbers, from `start` up to `stop`, `step` apart."""
-        numbers = range(*map(int, args))
+        try:
+            numbers = range(*map(int, args))
+        except ValueError as error:
+            raise SpecError(str(error)) from None
         dtype = as_dtype(output_type).dtype
         made = Plan.of(listed(f"range({', '.join(map(str, args))})", numbers))
         return cls.of(made.map(dtype.type))
@@ -147,14 +156,34 @@ def _plan_of(dataset: Any) -> Plan:
     return dataset.plan
 
 
-def _typed(element: Any, types: Any) -> Any:
-    """Return an element whose values are of types; without types, as values are."""
-    if isinstance(types, TensorSpec):
-        return normal(tensor(element, types.dtype))
+def _specs(types: Any, shapes: Any) -> Any:
+    """Return a TensorSpec for each of the types, which are in a structure, as the shapes are."""
     if isinstance(types, dict):
-        return {name: _typed(element[name], one) for name, one in types.items()}
+        return {name: _specs(one, shapes and shapes[name]) for name, one in types.items()}
     if isinstance(types, tuple):
-        if len(types) != len(element):
-            raise SpecError(f"the generator yields {len(element)} values, and not {len(types)}")
-        return tuple([_typed(*pair) for pair in zip(element, types, strict=True)])
-    return normal(element if types is None else tensor(element, types))
+        parts = shapes or [None] * len(types)
+        return tuple([_specs(*pair) for pair in zip(types, parts, strict=True)])
+    return TensorSpec(shapes, types)
+
+
+def _typed(element: Any, specs: Any) -> Any:
+    """Return an element whose values are as specs say; without specs, as values are."""
+    if specs is None:
+        return normal(element)
+    if isinstance(specs, dict):
+        return {name: _typed(element[name], one) for name, one in specs.items()}
+    if isinstance(specs, TensorSpec):
+        return _as_said(element, specs)
+    if len(specs) != len(element):
+        raise SpecError(f"the generator yields {len(element)} values, and not {len(specs)}")
+    return tuple([_typed(*pair) for pair in zip(element, specs, strict=True)])
+
+
+def _as_said(value: Any, spec: TensorSpec) -> Any:
+    try:
+        made = tensor(value, spec.dtype)
+    except (TypeError, ValueError) as error:
+        raise SpecError(f"the generator yields {value!r}: {error}") from None
+    if not compatible(TensorShape(spec.shape), made.shape):
+        raise SpecError(f"the generator yields shape {made.shape}, and not {spec.shape}")
+    return normal(made)
