@@ -25,7 +25,7 @@ class DType:
     @property
     def as_numpy_dtype(self) -> Any:
         """NumPy's class for it; of strings, object."""
-        return self.dtype.type
+        return object if self.name == "string" else self.dtype.type
 
     @property
     def dtype(self) -> np.dtype[Any]:

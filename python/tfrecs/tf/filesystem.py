@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob as globbing
 import os
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
@@ -21,12 +22,14 @@ __all__ = [
     "exists",
     "glob",
     "isdir",
+    "join",
     "listdir",
     "makedirs",
     "mkdir",
     "remove",
     "rename",
     "rmtree",
+    "walk",
 ]
 
 
@@ -95,8 +98,18 @@ def makedirs(path: Any) -> None:
 
 
 def mkdir(path: Any) -> None:
-    """Make a folder."""
-    _tried(os.mkdir, path_of(path))
+    """Make a folder, unless it is there."""
+    _tried(lambda name: Path(name).mkdir(exist_ok=True), path_of(path))
+
+
+def join(path: Any, *paths: Any) -> str:
+    """Return a path of parts."""
+    return os.path.join(path_of(path), *map(path_of, paths))  # noqa: PTH118 - of text
+
+
+def walk(top: Any, topdown: bool = True) -> Iterator[tuple[str, list[str], list[str]]]:
+    """Return for a folder, and each one in it, the path, the folders and the files in it."""
+    return os.walk(path_of(top), topdown)
 
 
 def remove(path: Any) -> None:

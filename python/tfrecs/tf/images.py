@@ -100,6 +100,8 @@ def encode_png(image: Any, compression: int = -1, name: str | None = None) -> An
     """Encode pixels as a PNG image: bytes."""
     level = 6 if compression == -1 else compression
     pixels = np.asarray(tensor(image))
+    if pixels.ndim != 3:  # noqa: PLR2004 - height, width, channels
+        raise SpecError(f"image must have 3 dimensions, and has {pixels.ndim}")
     return Tensor(_media().encode_image(pixels, "png", compression=level))
 
 

@@ -189,7 +189,7 @@ def _field(text: str, default: Tensor, na_value: str) -> Any:
         return text.encode()
     try:
         return np.asarray(text).astype(default.dtype.dtype)[()]
-    except ValueError:
+    except (ValueError, OverflowError):
         raise SpecError(f"Field is not a valid {default.dtype.name}: {text}") from None
 
 

@@ -5,6 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+import numpy as np
+
+# How alike names must be for one to be taken for a slip of the other.
+CLOSE = 0.75
+
 # What people look for, by the end of its name, and where it is.
 ELSEWHERE = {
     "keras": "Keras 3 is a library of its own, and takes these datasets: import keras",
@@ -15,7 +20,10 @@ ELSEWHERE = {
     "TFRecordWriter": "tf.io.TFRecordWriter, and its write() for each record",
     "element_spec": "the shape and dtype of the values of next(iter(dataset))",
     "print": "Python's print",
-    "math": "the functions of tf itself, and numpy",
+    "debugging": "Python's assert, in tf.py_function",
+    "linalg": "numpy.linalg",
+    "ragged": "tf.io.RaggedFeature, and numpy",
+    "nest": "Python's dicts, lists and tuples",
     "cond": "Python's if",
     "while_loop": "Python's while",
     "take_while": "itertools.takewhile",
@@ -42,9 +50,11 @@ ELSEWHERE = {
 
 def no_such(where: str, name: str, there: Iterable[str]) -> AttributeError:
     """Return the error for a name that is not in `where`, in which `there` is."""
-    near = [name] if name in ELSEWHERE else get_close_matches(name, [*there, *ELSEWHERE], n=1)
-    if not near:
-        hint = "docs/compatibility.md lists what there is"
-    else:
+    near = get_close_matches(name, [*ELSEWHERE, *there], n=1, cutoff=CLOSE)
+    if near:
         hint = ELSEWHERE.get(near[0]) or f"the nearest is {where}.{near[0]}"
+    elif hasattr(np, name):
+        hint = f"numpy.{name} takes these values, in Dataset.map too"
+    else:
+        hint = "docs/compatibility.md lists what there is"
     return AttributeError(f"{where} of tfrecs has no {name!r}: {hint}", name=name)

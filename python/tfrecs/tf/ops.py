@@ -11,6 +11,8 @@ from tfrecs.errors import SpecError
 from tfrecs.status import UnimplementedError
 from tfrecs.tf.deferred import deferrable, parts
 from tfrecs.tf.dtypes import as_dtype, as_numpy, int32, string
+from tfrecs.tf.missing import no_such
+from tfrecs.tf.shapes import TensorShape, compatible
 from tfrecs.tf.values import RaggedTensor, SparseTensor, Tensor, tensor, wrapped
 
 
@@ -127,10 +129,16 @@ exp = _of_one(np.exp, "Return powers of e.")
 abs = _of_one(np.abs, "Return numbers without their signs.")
 logical_not = _of_one(np.logical_not, "Return what is not so.")
 
+log = _of_one(np.log, "Return natural logarithms.")
+floor = _of_one(np.floor, "Return numbers rounded down.")
+round = _of_one(np.round, "Return numbers rounded to the next integer, halves to the even one.")
+tile = _of_one(np.tile, "Return values so many times one behind the other, in each dimension.")
+
 add = _of_two(np.add, "Return the sum.")
 subtract = _of_two(np.subtract, "Return the difference.")
 multiply = _of_two(np.multiply, "Return the product.")
 divide = _of_two(lambda x, y: np.asarray(Tensor(x) / Tensor(y)), "Return the quotient.")
+matmul = _of_two(np.matmul, "Return the product of matrices.")
 maximum = _of_two(np.maximum, "Return the larger one.")
 minimum = _of_two(np.minimum, "Return the smaller one.")
 equal = _of_two(np.equal, "Whether values are equal.")
@@ -162,6 +170,65 @@ def transpose(a: Any, perm: Any = None, conjugate: bool = False, name: str | Non
     """Return values with their dimensions in another order: the last one first, or `perm`."""
     made = np.transpose(np.asarray(tensor(a)), None if perm is None else np.asarray(tensor(perm)))
     return Tensor(made.conj() if conjugate else made)
+
+
+@deferrable
+def gather(
+    params: Any, indices: Any, validate_indices: Any = None, axis: int = 0, name: str | None = None
+) -> Any:
+    """Return the rows, or what else an axis counts, at places."""
+    return wrapped(np.take(np.asarray(tensor(params)), np.asarray(tensor(indices)), axis))
+
+
+@deferrable
+def reverse(tensor: Any, axis: Sequence[int], name: str | None = None) -> Any:
+    """Return values in the other order, along some axes."""
+    return wrapped(np.flip(np.asarray(_given(tensor)), tuple(axis)))
+
+
+@deferrable
+def boolean_mask(tensor: Any, mask: Any, axis: int = 0, name: str | None = None) -> Any:
+    """Return the rows where a mask is true."""
+    return wrapped(np.compress(np.asarray(_given(mask)), np.asarray(_given(tensor)), axis))
+
+
+@deferrable
+def pad(
+    tensor: Any,
+    paddings: Any,
+    mode: str = "CONSTANT",
+    constant_values: Any = 0,
+    name: str | None = None,
+) -> Any:
+    """Return values with others before and behind them, so many in each dimension.
+
+    Raises:
+        NotImplementedError: They are to be of the values themselves.
+    """
+    if mode.upper() != "CONSTANT":
+        raise NotImplementedError(f"mode={mode!r}: numpy.pad has it")
+    widths = np.asarray(_given(paddings))
+    return wrapped(np.pad(np.asarray(_given(tensor)), widths, constant_values=constant_values))
+
+
+@deferrable
+def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | None = None) -> Any:
+    """Return numbers, those that are less or more as the least or the most."""
+    given, low, high = map(np.asarray, _of_one_type(tensor(t), clip_value_min, clip_value_max))
+    return wrapped(np.asarray(np.clip(given, low, high)))
+
+
+@deferrable
+def ensure_shape(x: Any, shape: Any, name: str | None = None) -> Any:
+    """Return values that have a shape, of which dimensions may be None.
+
+    Raises:
+        InvalidArgumentError: They have another one.
+    """
+    made = tensor(x)
+    if not compatible(TensorShape(shape), made.shape):
+        raise SpecError(f"Shape of tensor {made.shape} is not compatible with {shape}")
+    return made
 
 
 @deferrable
@@ -315,3 +382,7 @@ def _count(types: Any) -> int | None:
 
 
 py_func = numpy_function
+
+
+def __getattr__(name: str) -> Any:
+    raise no_such("tf.math", name, [one for one in globals() if one[0] != "_"])
