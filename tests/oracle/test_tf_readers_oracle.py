@@ -130,6 +130,11 @@ def batches(tf: Any, sess: Any) -> Any:
     return [drained(tf, sess, made, 2), str(made[0].shape)]
 
 
+def batches_of_what_is_there(tf: Any, sess: Any) -> Any:
+    made = tf.train.batch([[1, 2], tf.constant("a"), numbers(tf)], 2)
+    return drained(tf, sess, made)
+
+
 def the_last_batch(tf: Any, sess: Any) -> Any:
     return drained(tf, sess, tf.train.batch([numbers(tf)], 2, allow_smaller_final_batch=True))
 
@@ -204,6 +209,7 @@ PROGRAMS = (
     producers,
     producers_in_random_order,
     batches,
+    batches_of_what_is_there,
     the_last_batch,
     batches_that_are_padded,
     batches_of_several,

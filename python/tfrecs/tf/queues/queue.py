@@ -303,8 +303,10 @@ def _typed(value: Any, dtype: Any) -> Any:
     """
     if is_deferred(value):
         return value if isinstance(value, Deferred) else stack(value)
-    if dtype is None or hasattr(value, "it"):
-        return wrapped(value)
+    if hasattr(value, "it"):
+        return value  # sparse or ragged
+    if dtype is None:
+        return tensor(value) if isinstance(value, list | tuple) else wrapped(value)
     made = tensor(value) if hasattr(value, "given") else tensor(value, dtype)
     if made.dtype != dtype:
         raise SpecError(f"a value of a queue is {made.dtype.name}, and should be {dtype.name}")
