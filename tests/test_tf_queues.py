@@ -88,7 +88,7 @@ def test_keys_and_kinds_of_readers() -> None:
             assert found == wanted
             assert content
     with pytest.raises(NotImplementedError, match="hop_bytes"):
-        tf.FixedLengthRecordReader(4, hop_bytes=2)
+        tf.FixedLengthRecordReader(4, hop_bytes=2, encoding="GZIP")
 
 
 def test_sparse_values() -> None:

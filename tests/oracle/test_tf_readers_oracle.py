@@ -47,6 +47,16 @@ def fixed(tf: Any, sess: Any) -> Any:
     return read(tf, sess, reader, "fixed.bin", "fixed.bin")
 
 
+def fixed_that_overlap(tf: Any, sess: Any) -> Any:
+    reader = tf.FixedLengthRecordReader(3, header_bytes=2, footer_bytes=1, hop_bytes=1)
+    return read(tf, sess, reader, "fixed.bin", "fixed.bin")
+
+
+def fixed_that_are_apart(tf: Any, sess: Any) -> Any:
+    reader = tf.FixedLengthRecordReader(2, header_bytes=2, footer_bytes=1, hop_bytes=3)
+    return read(tf, sess, reader, "fixed.bin", "fixed.bin")
+
+
 def records(tf: Any, sess: Any) -> Any:
     found = read(tf, sess, tf.TFRecordReader(), "raw-0.tfrecord", "raw-1.tfrecord")
     return [value for _, value in found[:-1]]  # keys are numbers here, and offsets there
@@ -199,6 +209,8 @@ PROGRAMS = (
     lines_below_headers,
     whole_files,
     fixed,
+    fixed_that_overlap,
+    fixed_that_are_apart,
     records,
     records_in_gzip,
     names,

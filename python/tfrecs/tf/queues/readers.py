@@ -115,15 +115,30 @@ class FixedLengthRecordReader(Reader):
         name: str | None = None,
         encoding: str | None = None,
     ) -> None:
-        """Read records of so many bytes, of files that are compressed as `encoding` says."""
-        if hop_bytes not in (None, 0, record_bytes):
-            raise NotImplementedError("records that overlap: hop_bytes must be record_bytes")
-        around = {"header_bytes": int(header_bytes or 0), "footer_bytes": int(footer_bytes or 0)}
+        """Read records of so many bytes, of files that are compressed as `encoding` says.
+
+        Each begins `hop_bytes` behind the one before; where that is not where it ends, files are
+        read whole, and must not be compressed.
+        """
+        self._record, self._hop = int(record_bytes), int(hop_bytes or record_bytes)
+        if self._hop != self._record and encoding:
+            raise NotImplementedError("hop_bytes of compressed files: it must be record_bytes")
+        self._header, self._footer = int(header_bytes or 0), int(footer_bytes or 0)
+        around = {"header_bytes": self._header, "footer_bytes": self._footer}
         super().__init__(
             lambda path: Dataset.from_fixed_length(
                 path, int(record_bytes), compression_type=encoding or "", **around
             )
         )
+
+    def _pairs(self, path: str) -> Iterable[tuple[Any, Any]]:
+        return super()._pairs(path) if self._hop == self._record else self._hops(path)
+
+    def _hops(self, path: str) -> Iterator[tuple[bytes, bytes]]:
+        ((_, content),) = Dataset.from_files(path).with_keys()
+        last = len(content) - self._footer - self._record
+        for number, at in enumerate(range(self._header, last + 1, self._hop)):
+            yield f"{path}:{number}".encode(), content[at : at + self._record]
 
 
 class IdentityReader(Reader):
