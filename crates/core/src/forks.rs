@@ -19,7 +19,9 @@ thread_local! {
 
 /// Does something that no fork falls into: each lies before it or behind it. It must be short, and not fork itself.
 pub fn apart<T>(make: impl FnOnce() -> T) -> T {
-    let _open = GATE.read().unwrap_or_else(PoisonError::into_inner);
+    // The thread that forks waits for nobody: what it does on the way, itself, no fork falls into.
+    let is_shut_by_me = SHUT.with_borrow(Option::is_some);
+    let _open = (!is_shut_by_me).then(|| GATE.read().unwrap_or_else(PoisonError::into_inner));
     make()
 }
 
@@ -75,7 +77,7 @@ mod tests {
         let forking = thread::spawn(move || {
             before();
             before(); // whatever forks within a fork's preparations
-            says.send("forking").unwrap();
+            apart(|| says.send("forking").unwrap());
             fork.recv().unwrap();
             says.send("forked").unwrap();
             after_in_parent();
