@@ -23,9 +23,14 @@ R = TypeVar("R")
 
 
 class Deferred(Operators):
-    """What `function` will make of arguments, some of which are deferred themselves."""
+    """What `function` will make of arguments, some of which are deferred themselves.
 
-    __slots__ = ("_dtype", "_shape", "args", "function", "kwargs", "name")
+    Attributes:
+        known_dtype: The type that it will have, where that is known; else None.
+        known_shape: As much of its shape as is known; None: nothing.
+    """
+
+    __slots__ = ("args", "function", "known_dtype", "known_shape", "kwargs", "name")
 
     def __init__(
         self, function: Callable[..., Any], args: tuple[Any, ...] = (), kwargs: Any = None
@@ -33,13 +38,13 @@ class Deferred(Operators):
         """Keep what to call, and with what."""
         self.function, self.args, self.kwargs = function, args, kwargs or {}
         self.name = getattr(function, "__name__", "value")
-        self._shape: TensorShape | None = None
-        self._dtype: DType | None = None
+        self.known_shape: TensorShape | None = None
+        self.known_dtype: DType | None = None
 
     def of_kind(self, dtype: Any, shape: Any) -> Self:
         """Note of which type and shape it will be, as far as that is known."""
-        self._dtype = None if dtype is None else as_dtype(dtype)
-        self._shape = None if shape is None else TensorShape(shape)
+        self.known_dtype = None if dtype is None else as_dtype(dtype)
+        self.known_shape = None if shape is None else TensorShape(shape)
         return self
 
     @property  # type: ignore[misc]
@@ -55,9 +60,9 @@ class Deferred(Operators):
         Raises:
             TypeError: Nobody knows yet.
         """
-        if self._dtype is None:
+        if self.known_dtype is None:
             raise self._not_yet("type")
-        return self._dtype
+        return self.known_dtype
 
     def compute(self, memo: dict[int, Any]) -> Any:
         """Return the value; what is asked for twice with one `memo` is computed once."""
@@ -80,7 +85,7 @@ class Deferred(Operators):
     @property
     def values(self) -> Deferred:
         """The values of what will be a sparse tensor."""
-        return Deferred(_values, (self,)).of_kind(self._dtype, None)
+        return Deferred(_values, (self,)).of_kind(self.known_dtype, None)
 
     @property
     def indices(self) -> Deferred:
@@ -94,7 +99,7 @@ class Deferred(Operators):
 
     def set_shape(self, shape: Any) -> None:
         """Say which shape it will have: nothing is done with it but to show it."""
-        self._shape = TensorShape(shape)
+        self.known_shape = TensorShape(shape)
 
     def get_shape(self) -> TensorShape:
         """Return the shape as far as it is known.
@@ -102,9 +107,9 @@ class Deferred(Operators):
         Raises:
             TypeError: It is not, and this is a function given to `map`: with a value it will be.
         """
-        if self._shape is None and getattr(_noting, "names", None) is not None:
+        if self.known_shape is None and getattr(_noting, "names", None) is not None:
             raise self._not_yet("shape")
-        return TensorShape(None) if self._shape is None else self._shape
+        return TensorShape(None) if self.known_shape is None else self.known_shape
 
     @property
     def shape(self) -> TensorShape:
@@ -119,10 +124,10 @@ class Deferred(Operators):
         """
         if hasattr(value, "it"):
             return value  # sparse or ragged
-        made = tensor(value, self._dtype)
-        if not compatible(self._shape, made.shape):
+        made = tensor(value, self.known_dtype)
+        if not compatible(self.known_shape, made.shape):
             raise ValueError(
-                f"Cannot feed value of shape {made.shape} for {self!r}, of shape {self._shape}"
+                f"Cannot feed value of shape {made.shape} for {self!r}, of shape {self.known_shape}"
             )
         return made
 
@@ -239,7 +244,7 @@ def fed(feed_dict: Mapping[Any, Any] | None) -> dict[int, Any]:
     """
     memo = {}
     for key, value in (feed_dict or {}).items():
-        if type(key) not in (Deferred, Looked):
+        if not isinstance(key, Deferred):
             raise TypeError(f"feed_dict has {key!r}, which is no value of a graph")
         memo[id(key)] = key.taken(value)
     return memo

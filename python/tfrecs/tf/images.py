@@ -97,10 +97,14 @@ def encode_jpeg(
 
 @deferrable
 def encode_png(image: Any, compression: int = -1, name: str | None = None) -> Any:
-    """Encode pixels as a PNG image: bytes."""
+    """Encode pixels as a PNG image: bytes.
+
+    Raises:
+        InvalidArgumentError: They have not three dimensions: height, width, channels.
+    """
     level = 6 if compression == -1 else compression
     pixels = np.asarray(tensor(image))
-    if pixels.ndim != 3:  # noqa: PLR2004 - height, width, channels
+    if pixels.ndim != 3:  # noqa: PLR2004 - those
         raise SpecError(f"image must have 3 dimensions, and has {pixels.ndim}")
     return Tensor(_media().encode_image(pixels, "png", compression=level))
 

@@ -385,4 +385,5 @@ py_func = numpy_function
 
 
 def __getattr__(name: str) -> Any:
-    raise no_such("tf.math", name, [one for one in globals() if one[0] != "_"])
+    here = [one for one, it in globals().items() if getattr(it, "__module__", None) == __name__]
+    raise no_such("tf.math", name, [one for one in here if one[0] != "_"])

@@ -10,6 +10,7 @@ from tfrecs import parsing
 from tfrecs.errors import SpecError
 from tfrecs.features import FixedLenFeature
 from tfrecs.tf.deferred import Deferred, Looked, is_deferred
+from tfrecs.tf.shapes import TensorShape
 from tfrecs.tf.values import Tensor, unwrapped, wrapped
 
 Features: TypeAlias = Mapping[str, Any]
@@ -120,7 +121,7 @@ def _examples(parser: Parser, serialized: Any, features: Features, names: Any) -
     call = Deferred(parser, (serialized, asked, names))
     if type(serialized) is Looked:
         serialized.calls.append(call)
-    known = getattr(serialized, "_shape", None)
+    known = getattr(serialized, "known_shape", None)
     return _items(call, asked, known or (None,) if parser.in_batches else ())
 
 
@@ -151,10 +152,6 @@ def _items(
     for name, feature in features.items():
         shape = None
         if type(feature) is FixedLenFeature and rows is not None:
-            shape = (*rows, *_dims(feature.shape))
+            shape = (*rows, *TensorShape(feature.shape))
         items[name].of_kind(getattr(feature, "dtype", None), shape)
     return items
-
-
-def _dims(shape: Any) -> Any:
-    return shape if hasattr(shape, "__iter__") else [shape]

@@ -335,10 +335,7 @@ class Dataset(making.Making, Iterable[Any]):
         block = 1 if block_length is None else int(block_length)
 
         def make(element: Any) -> Plan:
-            made = applied(map_func, wrapped(element))
-            if not isinstance(made, Dataset):
-                raise TypeError(f"the function must return a Dataset, not {type(made).__name__}")
-            return made.plan
+            return _dataset(applied(map_func, wrapped(element))).plan
 
         return self._changed(lambda plan: plan.interleave(make, cycle, block))
 
@@ -406,10 +403,7 @@ class Dataset(making.Making, Iterable[Any]):
         Raises:
             TypeError: It makes something else.
         """
-        made = transformation_func(self)
-        if not isinstance(made, Dataset):
-            raise TypeError(f"the function must return a Dataset, not {type(made).__name__}")
-        return made
+        return _dataset(transformation_func(self))
 
     def __repr__(self) -> str:
         """Show the plan, a step a line."""
@@ -440,6 +434,13 @@ class Dataset(making.Making, Iterable[Any]):
             raise SpecError(f"No files matched pattern: {error}") from error
         count = len(names)
         return names if shuffle is False else names.shuffle(count, seed)
+
+
+def _dataset(made: Any) -> Dataset:
+    """Return what a function has made, which must be a dataset."""
+    if not isinstance(made, Dataset):
+        raise TypeError(f"the function must return a Dataset, not {type(made).__name__}")
+    return made
 
 
 class Options:

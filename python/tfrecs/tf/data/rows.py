@@ -20,20 +20,10 @@ from tfrecs.tf.structures import like
 
 
 @dataclass(frozen=True, eq=False)
-class Given(Root):
-    """So many elements, any of which can be had: `element(i)` is one of them.
-
-    Attributes:
-        call: What made it.
-        count: How many there are.
-        element: Returns one.
-        data: What they are made of, by which states tell it from other data.
-    """
+class _Called(Root):
+    """Elements that are no records, and are known by the call that made them."""
 
     call: str
-    count: int
-    element: Callable[[int], Any]
-    data: Any
     things = "elements"
 
     def describe(self) -> str:
@@ -43,6 +33,22 @@ class Given(Root):
     def identity(self) -> str:
         """Return the call."""
         return self.call
+
+
+@dataclass(frozen=True, eq=False)
+class Given(_Called):
+    """So many elements, any of which can be had: `element(i)` is one of them.
+
+    Attributes:
+        call: What made it.
+        count: How many there are.
+        element: Returns one.
+        data: What they are made of, by which states tell it from other data.
+    """
+
+    count: int
+    element: Callable[[int], Any]
+    data: Any
 
     def content(self) -> tuple[int, int, Any]:
         """Return how many elements there are, and what tells them from others."""
@@ -76,20 +82,10 @@ class _Given(Stage):
 
 
 @dataclass(frozen=True, eq=False)
-class Generated(Root):
+class Generated(_Called):
     """What a function yields each time it is called."""
 
-    call: str
     function: Callable[[], Iterator[Any]]
-    things = "elements"
-
-    def describe(self) -> str:
-        """Return the call."""
-        return f"Dataset.{self.call}"
-
-    def identity(self) -> str:
-        """Return the call."""
-        return self.call
 
     def content(self) -> tuple[int, int, Any]:
         """Return nothing: what a function yields nobody knows before."""

@@ -62,10 +62,11 @@ def string_input_producer(
     Raises:
         ValueError: There are none.
     """
-    if not len(tensor(string_tensor)):
+    names = tensor(string_tensor)
+    if not len(names):
         raise SpecError("string_input_producer requires a non-null input tensor")
     return input_producer(
-        string_tensor, (), num_epochs, shuffle, seed, capacity, name=name, cancel_op=cancel_op
+        names, (), num_epochs, shuffle, seed, capacity, name=name, cancel_op=cancel_op
     )
 
 
@@ -205,9 +206,9 @@ def _parts(tensors: Any) -> tuple[Any, ...]:
 def _kinds(tensors: Any, shapes: Any, many: bool) -> tuple[list[Any], Any]:
     """Return types and shapes of the elements of a queue, None where nobody knows yet."""
     parts = _parts(tensors)
-    dtypes = [getattr(one, "_dtype", None) for one in parts]
+    dtypes = [getattr(one, "known_dtype", None) for one in parts]
     if shapes is None:
-        known = [TensorShape(getattr(one, "_shape", None)) for one in parts]
+        known = [TensorShape(getattr(one, "known_shape", None)) for one in parts]
         shapes = [one[1:] if many else one for one in known]
     return dtypes, shapes
 

@@ -141,6 +141,8 @@ class QueueRunner:
     ) -> None:
         """Have a thread for each of the operations; the same one may be there several times.
 
+        `close_op` and `cancel_op` are kept, and not needed: threads end with what they wait for.
+
         Raises:
             ValueError: There is no queue, or nothing to do.
         """
@@ -149,13 +151,7 @@ class QueueRunner:
         self.queue, self.name = queue, queue.name
         self.enqueue_ops = list(enqueue_ops)
         self.close_op, self.cancel_op = close_op, cancel_op
-        self.queue_closed_exception_types = tuple(queue_closed_exception_types or ()) or (
-            OutOfRangeError,
-        )
-        self._ends: tuple[type[BaseException], ...] = (
-            CancelledError,
-            *self.queue_closed_exception_types,
-        )
+        self.queue_closed_exception_types = tuple(queue_closed_exception_types or [OutOfRangeError])
         self.exceptions_raised: list[BaseException] = []
         self._lock = threading.Lock()
         self._running = 0
@@ -177,16 +173,21 @@ class QueueRunner:
             return []
         self.queue.feed = None
         self._running = len(self.enqueue_ops)
-        for number, op in enumerate(self.enqueue_ops):
-            name = f"QueueRunner {self.queue.name}:{number}"
-            args = (op, sess.stop, coord)
-            thread = threading.Thread(target=self._run, args=args, name=name, daemon=True)
-            sess.stop.threads.append(thread)
+        threads = [
+            threading.Thread(
+                target=self._run,
+                args=(op, sess.stop, coord),
+                name=f"QueueRunner {self.queue.name}:{number}",
+                daemon=True,
+            )
+            for number, op in enumerate(self.enqueue_ops)
+        ]
+        sess.stop.threads += threads
+        for thread in threads:
             if coord is not None:
                 coord.register_thread(thread)
-        threads = sess.stop.threads[-len(self.enqueue_ops) :]
-        for thread in threads if start else []:
-            thread.start()
+            if start:
+                thread.start()
         return threads
 
     def _run(self, op: Any, stop: Stop, coord: Coordinator | None) -> None:
@@ -198,7 +199,9 @@ class QueueRunner:
             with wanted_until(is_over):
                 while not is_over():
                     op.compute({})
-        except self._ends:
+        except CancelledError:
+            pass
+        except self.queue_closed_exception_types:
             pass
         except BaseException as raised:  # noqa: BLE001 - whoever takes from the queue gets it
             error = raised
