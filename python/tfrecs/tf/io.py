@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from tfrecs import raw, tensors
-from tfrecs.errors import SpecError, file_error
+from tfrecs.errors import file_error
 from tfrecs.features import (
     FixedLenFeature,
     FixedLenSequenceFeature,
@@ -19,7 +18,8 @@ from tfrecs.features import (
     VarLenFeature,
 )
 from tfrecs.tf import filesystem as gfile
-from tfrecs.tf.deferred import deferrable, parts
+from tfrecs.tf.csv import decode_csv
+from tfrecs.tf.deferred import deferrable
 from tfrecs.tf.dtypes import as_dtype
 from tfrecs.tf.images import (
     decode_bmp,
@@ -126,71 +126,6 @@ def write_file(filename: Any, contents: Any, name: str | None = None) -> None:
 def matching_files(pattern: Any, name: str | None = None) -> Tensor:
     """Return the names of the files that match a pattern, or one of several, in order."""
     return tensor(np.array([os.fsencode(file) for file in gfile.matching(pattern)], object))
-
-
-def decode_csv(
-    records: Any,
-    record_defaults: Sequence[Any],
-    field_delim: str = ",",
-    use_quote_delim: bool = True,
-    na_value: str = "",
-    select_cols: Sequence[int] | None = None,
-    name: str | None = None,
-) -> list[Any]:
-    """Return the columns of lines of CSV, each in the shape of the lines: `tf.io.decode_csv`.
-
-    Raises:
-        InvalidArgumentError: A line has another number of fields, or one that is no number, or none
-            where there is no default.
-
-    Example:
-        >>> from tfrecs import tf
-        >>> name, age = tf.io.decode_csv(["ada,36", "grace,"], [[""], [-1]])
-        >>> age.numpy()
-        array([36, -1], dtype=int32)
-    """
-    how = (field_delim, use_quote_delim, na_value, select_cols)
-    return parts(_columns(records, record_defaults, *how), len(record_defaults))  # type: ignore[no-any-return]
-
-
-@deferrable
-def _columns(
-    records: Any, defaults: Sequence[Any], delimiter: str, quotes: bool, na_value: str, chosen: Any
-) -> list[Tensor]:
-    lines, given = np.asarray(tensor(records)), [tensor(default) for default in defaults]
-    rows = []
-    for line in lines.reshape(-1):
-        fields = _fields(line.decode(), delimiter, quotes)
-        if chosen is not None:
-            fields = [fields[number] for number in chosen]
-        if len(fields) != len(given):
-            raise SpecError(f"Expect {len(given)} fields but have {len(fields)} in record")
-        rows.append([_field(*one, na_value) for one in zip(fields, given, strict=True)])
-    columns = [np.empty(len(rows), one.dtype.dtype) for one in given]
-    for number, column in enumerate(columns):
-        column[:] = [row[number] for row in rows]
-    return [Tensor(column.reshape(lines.shape)) for column in columns]
-
-
-def _fields(line: str, delimiter: str, quotes: bool) -> list[str]:
-    import csv  # noqa: PLC0415 - its own need
-
-    if quotes:
-        return next(csv.reader([line], delimiter=delimiter))
-    return next(csv.reader([line], delimiter=delimiter, quoting=csv.QUOTE_NONE))
-
-
-def _field(text: str, default: Tensor, na_value: str) -> Any:
-    if text in ("", na_value):
-        if default.shape.num_elements() == 0:
-            raise SpecError("a field is required, and the record has none")
-        return np.asarray(default).reshape(-1)[0]
-    if default.dtype.name == "string":
-        return text.encode()
-    try:
-        return np.asarray(text).astype(default.dtype.dtype)[()]
-    except (ValueError, OverflowError):
-        raise SpecError(f"Field is not a valid {default.dtype.name}: {text}") from None
 
 
 def __getattr__(name: str) -> Any:
