@@ -56,11 +56,11 @@ def test_padding_is_the_same_natively_and_by_python(
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        ({"padding_values": {"list": 1.5}}, "list: 1.5 is no padding for int64"),
-        ({"padding_values": {"list": 2**64}}, "is no padding for int64"),
-        ({"padding_values": {"list": "x"}}, "list: 'x' is no padding for int64"),
-        ({"padding_values": {"ragged": [1.0]}}, r"ragged: \[1.0\] is no padding for float32"),
-        ({"padding_values": {"sparse": 0}}, "sparse: 0 is no padding for bytes"),
+        ({"padding_values": {"list": 1.5}}, "list: padding 1.5 does not fit int64"),
+        ({"padding_values": {"list": 2**64}}, "does not fit int64"),
+        ({"padding_values": {"list": "x"}}, "list: padding 'x' does not fit int64"),
+        ({"padding_values": {"ragged": [1.0]}}, r"ragged: padding \[1.0\] is not a single value"),
+        ({"padding_values": {"sparse": 0}}, "sparse: padding 0 does not fit bytes"),
         ({"padding_values": {"lisst": 0}}, r"padding for \['lisst'\], and the elements have"),
         ({"padded_shapes": {"lisst": [None]}}, r"padding for \['lisst'\]"),
         (

@@ -47,6 +47,15 @@ def length(row: Any) -> int:
     return int(row["n"]) % 4
 
 
+def lists(row: Any) -> dict[str, Any]:
+    """A row of lists, of which some lack a key."""
+    n = int(row["n"])
+    return {"n": [n] * (n % 3), "m": {"word": "w"}} if n % 4 else {"x": 0.5, "n": [n]}
+
+
+FILL = {"x": 0.0, "word": "", "n": []}
+
+
 Make = Callable[[tfrecs.Dataset], tfrecs.Dataset]
 
 STEPS: dict[str, Make] = {
@@ -78,6 +87,17 @@ STEPS: dict[str, Make] = {
     "buckets": lambda ds: ds.map(lambda row: np.full(length(row), row["n"])).bucket_by_length(
         len, [1, 3], [3, 4, 2]
     ),
+    "rows of lists": lambda ds: ds.map(lambda row: {"v": [int(row["n"])] * 2}).batch(3),
+    "filled batch": lambda ds: ds.map(lists).batch(3, fill=FILL),
+    "filled batch, shuffled": lambda ds: (
+        ds.map(lists).shuffle(2, buffer_size=6).batch(3, fill=FILL)
+    ),
+    "filled batch, taken apart": lambda ds: ds.map(lists).batch(3, fill=FILL).unbatch(),
+    "filled padded batch": lambda ds: ds.map(lists).padded_batch(4, fill=FILL),
+    "filled buckets": lambda ds: ds.map(lists).bucket_by_length(
+        lambda row: len(row["n"]), [1, 2], [3, 4, 2], fill=FILL
+    ),
+    "filled and cached": lambda ds: ds.map(lists).batch(4, fill=FILL).cache().repeat(2),
     "zip": lambda ds: ds.batch(2).zip(ds.shuffle(1).batch(3)),
     "concatenate": lambda ds: ds.take(3).concatenate(ds.skip(20), ds.shuffle(2)).map(total),
     "mix": lambda ds: ds.take(5).mix(ds.shuffle(2), ds, weights=[1, 2, 3], stop="all").map(total),

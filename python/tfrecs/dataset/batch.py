@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
-from typing import Any
+from typing import Any, Protocol
 
 from tfrecs.dataset.collate import collate
+from tfrecs.dataset.fill import Fill
 from tfrecs.dataset.gathered import Batches
-from tfrecs.dataset.node import Step
+from tfrecs.dataset.node import Node, Step
 from tfrecs.dataset.order import Length
 from tfrecs.dataset.saved import Saved
 from tfrecs.dataset.stage import Behind, Run, Stage
@@ -21,10 +23,12 @@ class Batch(Step):
 
     size: int
     drop_remainder: bool
+    fill: Fill | None = None
 
     def describe(self) -> str:
         """Return the call."""
         rest = ", drop_remainder=True" if self.drop_remainder else ""
+        rest += "" if self.fill is None else self.fill.describe()
         return f"  .batch({self.size}{rest})"
 
     has_batches = True
@@ -45,8 +49,8 @@ class Batch(Step):
         batched = self.source.batched(self.size, self.drop_remainder, run, saved)
         if batched is not None:
             return batched
-        source = self.source.start(run, saved)
-        return Groups(source, self.size, self.drop_remainder, collate)
+        make = partial(collate, fill=self.fill)
+        return Groups(self.source, self.size, self.drop_remainder, make, run, saved)
 
 
 def batches(length: Length, size: int, drop_remainder: bool) -> Length:
@@ -56,29 +60,60 @@ def batches(length: Length, size: int, drop_remainder: bool) -> Length:
     return length // size if drop_remainder else -(-length // size)
 
 
+def check_fill(fill: Fill | None, source: Node) -> None:
+    """Refuse a fill for keys that the features of the source do not have.
+
+    Raises:
+        SpecError: There is such a key, and the features are known.
+    """
+    choice = source.choice()
+    features = None if choice is None else choice.order.files.spec.features
+    if fill is not None and features is not None:
+        fill.check(features)
+
+
+class Make(Protocol):
+    """Makes a batch of elements."""
+
+    def __call__(self, elements: Sequence[Any], *, numbers: Sequence[int] | None) -> Any:
+        """Return the batch; `numbers` are the places of its elements in the pass, if known."""
+
+
 class Groups(Behind):
-    """So many elements at a time, and what is made of them; none is left over between two."""
+    """Takes a fixed number of elements at a time, and makes a batch of them; it holds none back."""
 
     def __init__(
         self,
-        source: Stage,
+        source: Node,
         size: int,
         drop_remainder: bool,
-        make: Callable[[Sequence[Any]], Any],
+        make: Make,
+        run: Run,
+        saved: Saved | None,
     ) -> None:
-        """Take `size` elements of `source` for each."""
-        super().__init__(source)
+        """Start `source`, and take `size` of its elements for each batch."""
+        super().__init__(source.start(run, saved))
         self._size = size
         self._drop_remainder = drop_remainder
         self._make = make
+        # How many elements the source has given; a state does not say how many came before it.
+        self._taken = 0 if saved is None else None
 
     def __next__(self) -> Any:
         """Return the next batch."""
         elements = list(islice(self._source, self._size))
+        numbers = self._count(len(elements))
         if not elements or (len(elements) < self._size and self._drop_remainder):
             raise StopIteration
-        return self._make(elements)
+        return self._make(elements, numbers=numbers)
+
+    def _count(self, n: int) -> Sequence[int] | None:
+        if self._taken is None:
+            return None
+        self._taken += n
+        return range(self._taken - n, self._taken)
 
     def skip(self, n: int) -> None:
         """Leave out the elements of `n` batches."""
         self._source.skip(n * self._size)
+        self._count(n * self._size)

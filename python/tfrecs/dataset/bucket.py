@@ -9,6 +9,7 @@ from typing import Any
 
 from tfrecs.dataset.chosen import Choice
 from tfrecs.dataset.divided import RecordBuckets, check_length
+from tfrecs.dataset.fill import Fill
 from tfrecs.dataset.node import Step, called, name_of
 from tfrecs.dataset.order import Length
 from tfrecs.dataset.padded_batch import Padding, padded
@@ -30,6 +31,7 @@ class Bucket(Step):
     padding: Padding
     drop_remainder: bool
     to_boundary: bool
+    fill: Fill | None = None
 
     @classmethod
     def of(cls, *given: Any) -> Bucket:
@@ -55,6 +57,7 @@ class Bucket(Step):
         """Return the call."""
         rest = ", drop_remainder=True" if self.drop_remainder else ""
         rest += ", pad_to_bucket_boundary=True" if self.to_boundary else ""
+        rest += "" if self.fill is None else self.fill.describe()
         by = self.length_of
         length = repr(by) if isinstance(by, Expression) else name_of(by)
         what = f"{length}, {list(self.boundaries)}, {list(self.sizes)}"
@@ -126,6 +129,7 @@ class _Buckets(Behind):
         self._buckets: list[list[_Waiting]] = [[] for _ in node.sizes]
         self._pulled = 0
         self._flushed = 0
+        self._is_from_start = saved is None
         inner = None
         if saved is not None:
             saved.only(["source", "pulled", "held", "flushed"])
@@ -173,8 +177,10 @@ class _Buckets(Behind):
 
     def _taken(self, bucket: list[_Waiting], which: int) -> Any:
         elements = [waiting.element for waiting in bucket]
+        # A state does not say how many elements came before it.
+        numbers = [waiting.number for waiting in bucket] if self._is_from_start else None
         bucket.clear()
-        return padded(elements, self._node.padding_of(which))
+        return padded(elements, self._node.padding_of(which), self._node.fill, numbers)
 
     def state(self) -> State:
         """Return where the source was before the oldest element that waits, and which ones do."""

@@ -11,12 +11,14 @@ import numpy as np
 
 from tfrecs.arrays import BytesArray, RaggedTensor, SparseTensor
 from tfrecs.dataset.batch import Groups, batches
-from tfrecs.dataset.collate import arrays_of, joined
+from tfrecs.dataset.fill import ABSENT, Fill, fitted, has_dimensions
 from tfrecs.dataset.gathered import Batches
+from tfrecs.dataset.nest import Nest
 from tfrecs.dataset.node import Step
 from tfrecs.dataset.one_by_one import Made
 from tfrecs.dataset.order import Length
 from tfrecs.dataset.saved import Saved
+from tfrecs.dataset.stacked import array_of, check_exact, ragged_rows
 from tfrecs.dataset.stage import Run, Stage
 from tfrecs.errors import SpecError
 from tfrecs.features import Features
@@ -72,9 +74,11 @@ class Padding:
             SpecError: What is asked for is none.
         """
         value = self.value_of(name)
-        if isinstance(array, BytesArray):
-            return _bytes_fill(name, value)
-        return array.dtype.type() if value is None else _number_fill(name, value, array.dtype)
+        if value is None:
+            return b"" if isinstance(array, BytesArray) else array.dtype.type()
+        if has_dimensions(value):
+            raise SpecError(f"{name or 'the elements'}: padding {value!r} is not a single value")
+        return fitted(value, array, name, "padding")
 
     def check(self, names: Iterable[str]) -> None:
         """Refuse names that nothing has.
@@ -99,29 +103,6 @@ class Padding:
         )
 
 
-def _bytes_fill(name: str | None, value: Any) -> bytes:
-    if value is None or isinstance(value, bytes):
-        return value or b""
-    if not isinstance(value, str):
-        raise _no_fill(name, value, "bytes")
-    return value.encode()
-
-
-def _number_fill(name: str | None, value: Any, dtype: np.dtype[Any]) -> Any:
-    given = np.asarray(value)
-    kinds = {"b": "b", "i": "iu", "u": "iu", "f": "iuf", "c": "iufc"}.get(dtype.kind)
-    if given.ndim or (kinds is not None and given.dtype.kind not in kinds):
-        raise _no_fill(name, value, dtype)
-    made = given.astype(dtype)
-    if dtype.kind in "iu" and int(made) != int(given):
-        raise _no_fill(name, value, dtype)
-    return made[()]
-
-
-def _no_fill(name: str | None, value: Any, dtype: Any) -> SpecError:
-    return SpecError(f"{name or 'the elements'}: {value!r} is no padding for {dtype}")
-
-
 @dataclass(frozen=True, eq=False)
 class PaddedBatch(Step):
     """Batches of `size` elements that padding makes equally long."""
@@ -129,10 +110,12 @@ class PaddedBatch(Step):
     size: int
     padding: Padding
     drop_remainder: bool
+    fill: Fill | None = None
 
     def describe(self) -> str:
         """Return the call."""
         rest = ", drop_remainder=True" if self.drop_remainder else ""
+        rest += "" if self.fill is None else self.fill.describe()
         return f"  .padded_batch({self.size}{self.padding.describe()}{rest})"
 
     has_batches = True
@@ -157,9 +140,8 @@ class PaddedBatch(Step):
             batched = self.source.batched(self.size, self.drop_remainder, run, saved)
             if batched is not None:
                 return Made(PaddedColumns(self.padding, features), batched)
-        source = self.source.start(run, saved)
-        make = partial(padded, padding=self.padding)
-        return Groups(source, self.size, self.drop_remainder, make)
+        make = partial(padded, padding=self.padding, fill=self.fill)
+        return Groups(self.source, self.size, self.drop_remainder, make, run, saved)
 
 
 class PaddedColumns:
@@ -213,44 +195,49 @@ def _bytes_array(objects: Any) -> BytesArray:
     return BytesArray.from_values(objects.ravel().tolist()).reshape(objects.shape)
 
 
-def padded(elements: Sequence[Any], padding: Padding) -> Any:
+def padded(
+    elements: Sequence[Any],
+    padding: Padding,
+    fill: Fill | None = None,
+    numbers: Sequence[int] | None = None,
+) -> Any:
     """Return one batch of `elements`, whose values padding makes equally long.
 
+    Args:
+        elements: At least one.
+        padding: How to make values equally long.
+        fill: What to put where an element lacks a key, or has None.
+        numbers: The place of each in the pass, for errors.
+
     Raises:
-        SpecError: Values have different numbers of dimensions, or are longer than asked for.
+        SpecError: They are of different kinds, have different keys or numbers of dimensions, or
+            are longer than asked for.
 
     Example:
         >>> padded([{"a": [1, 2]}, {"a": [3]}], Padding(values=-1))
         {'a': array([[ 1,  2],
                [ 3, -1]])}
     """
-    if isinstance(elements[0], Mapping):
-        padding.check(elements[0])
-    if isinstance(elements[0], list):
-        return _side_by_side(elements, None, padding)
-    lists = [_without_lists(element) for element in elements]
-    return joined(lists, partial(_side_by_side, padding=padding))
-
-
-def _without_lists(element: Any) -> Any:
-    """Take lists for arrays: here they are values, and not what values are in."""
-    if isinstance(element, Mapping):
-        return {name: _without_lists(value) for name, value in element.items()}
-    if isinstance(element, tuple):
-        return tuple([_without_lists(value) for value in element])
-    if not isinstance(element, list):
-        return element
-    if element and isinstance(element[0], bytes | str):
-        return BytesArray.from_values(element)
-    return arrays_of(element)
+    join = partial(_side_by_side, padding=padding, fill=fill)
+    batch = Nest(join, fill, numbers).joined(elements)
+    if isinstance(batch, Mapping):
+        padding.check(batch)
+    return batch
 
 
 def _dense(value: Any, name: str | None, padding: Padding) -> Any:
+    if isinstance(value, list):
+        value = _of_list(value, name)
     if not isinstance(value, SparseTensor | RaggedTensor):
-        return _of_bytes(arrays_of(_without_lists(value)))
+        return _of_bytes(array_of(value))
     values = value.values if isinstance(value, SparseTensor) else value.flat_values
     dense = value.to_dense(padding.fill_of(name, values))
     return _bytes_array(dense) if isinstance(values, BytesArray) else dense
+
+
+def _of_list(value: list[Any], name: str | None) -> Any:
+    """Return a list as an array; one of lists of different lengths as a RaggedTensor."""
+    return ragged_rows([value], name)[0]
 
 
 def _of_bytes(array: Any) -> Any:
@@ -260,19 +247,63 @@ def _of_bytes(array: Any) -> Any:
     return _bytes_array(array) if all(isinstance(one, bytes) for one in array.flat) else array
 
 
-def _side_by_side(values: Sequence[Any], name: str | None, padding: Padding) -> Any:
-    arrays = [_dense(value, name, padding) for value in values]
-    shape = _shape(arrays, name, padding)
+def _side_by_side(
+    values: Sequence[Any], name: str | None, padding: Padding, fill: Fill | None = None
+) -> Any:
+    there = {number: value for number, value in enumerate(values) if value is not ABSENT}
+    if not there:
+        assert fill is not None
+        return _side_by_side([fill.value(name)] * len(values), name, padding)
+    arrays = _dense_rows(there, name, padding)
+    like = _type_of(list(arrays.values()), name)
+    whole = None  # a single value, which fills absent rows from end to end
+    if len(there) < len(values):
+        assert fill is not None
+        whole = fill.value(name)
+        if has_dimensions(whole):
+            row = fitted(_dense(whole, name, padding), like, name, "fill")
+            arrays |= {number: row for number in range(len(values)) if number not in there}
+        else:
+            whole = fitted(whole, like, name, "fill")
+    shape = _shape(list(arrays.values()), name, padding)
+    dtype = np.dtype(object) if isinstance(like, BytesArray) else like.dtype
+    made = np.full((len(values), *shape), padding.fill_of(name, like), dtype)
+    for number in range(len(values)):
+        if number in arrays:
+            place: Any = (number, *map(slice, arrays[number].shape))
+            made[place] = np.asarray(arrays[number])[()]
+        else:
+            made[number] = whole
+    return _bytes_array(made) if isinstance(like, BytesArray) else made
+
+
+def _dense_rows(there: Mapping[int, Any], name: str | None, padding: Padding) -> dict[int, Any]:
+    """Return values as arrays; an empty list has as many dimensions as the others."""
+    for number, value in there.items():
+        if value is None:
+            raise SpecError(f"{name or 'the elements'}: element {number} of the batch is None")
+    arrays = {number: _dense(value, name, padding) for number, value in there.items()}
+    rank = max(array.ndim for array in arrays.values())
+    return {
+        number: array.reshape((0,) * rank) if _is_empty_list(there[number]) else array
+        for number, array in arrays.items()
+    }
+
+
+def _is_empty_list(value: Any) -> bool:
+    return isinstance(value, list) and not value
+
+
+def _type_of(arrays: Sequence[Any], name: str | None) -> Any:
+    """Return an empty array of the type that holds all values exactly."""
     # What is empty says nothing about the type: NumPy takes [] for floats.
     typed = [array for array in arrays if array.size] or arrays
-    are_bytes = isinstance(typed[0], BytesArray)
-    dtype = np.dtype(object) if are_bytes else np.result_type(*[array.dtype for array in typed])
-    fill = padding.fill_of(name, typed[0] if are_bytes else np.empty(0, dtype))
-    made = np.full((len(arrays), *shape), fill, dtype)
-    for number, array in enumerate(arrays):
-        place: Any = (number, *map(slice, array.shape))
-        made[place] = np.asarray(array)[()]
-    return _bytes_array(made) if are_bytes else made
+    if isinstance(typed[0], BytesArray):
+        return typed[0][:0] if typed[0].ndim else typed[0]
+    dtype = np.result_type(*[array.dtype for array in typed])
+    for array in typed:
+        check_exact(array, dtype, name)
+    return np.empty(0, dtype)
 
 
 def _shape(arrays: Sequence[Any], name: str | None, padding: Padding) -> tuple[int, ...]:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 import numpy as np
 
-from tfrecs.dataset.batch import Batch
-from tfrecs.dataset.bucket import Bucket
+from tfrecs.dataset.batching import Batching, checked_callable
 from tfrecs.dataset.cache import Cache
 from tfrecs.dataset.cache_file import CacheFile
 from tfrecs.dataset.concatenate import Concatenate
@@ -21,7 +19,6 @@ from tfrecs.dataset.keyed import with_keys
 from tfrecs.dataset.map import Filter, Map
 from tfrecs.dataset.mix import STOPS, Mix
 from tfrecs.dataset.node import Node
-from tfrecs.dataset.padded_batch import PaddedBatch, Padding, Shape
 from tfrecs.dataset.prefetch import Prefetch
 from tfrecs.dataset.repeat import Repeat
 from tfrecs.dataset.shard import POLICIES, Shard
@@ -36,17 +33,8 @@ from tfrecs.limits import checked_integer, checked_limit, checked_natural
 from tfrecs.paths import Path
 
 
-class Transforms(ABC):
+class Transforms(Batching):
     """What all datasets can be made into."""
-
-    @property
-    @abstractmethod
-    def node(self) -> Node:
-        """The last step of the plan."""
-
-    @abstractmethod
-    def _with(self, node: Node) -> Self:
-        """Return the dataset of a plan with one step more."""
 
     def shard(self, num: int, index: int, remainder: str = "uneven") -> Self:
         """Return a dataset of every `num`-th element, from element `index` on.
@@ -130,123 +118,6 @@ class Transforms(ABC):
         count = checked_integer("count", count)
         return self._with(Skip(self.node, count) if count >= 0 else Take(self.node, 0))
 
-    def batch(self, n: int, drop_remainder: bool = False) -> Self:
-        """Return a dataset of batches of `n` elements.
-
-        Args:
-            n: How many elements a batch has. Batches go on across the ends of files.
-            drop_remainder: Whether to leave out the last batch if it has fewer.
-
-        Returns:
-            A dataset whose elements are, of records, Records; with features, Batches of what
-            parse_example makes of them; with those of SequenceExamples, tuples of a Batch of the
-            context, a Batch of the feature lists, and a dict of the lengths of those that are
-            padded, as parse_sequence_example returns them. Of elements that Python functions made,
-            arrays, and tuples and dicts of arrays, with one dimension more.
-
-        Raises:
-            SpecError: `n` is no positive integer.
-
-        Example:
-            >>> import tfrecs
-            >>> with tfrecs.RecordWriter("letters.tfrecord") as out:
-            ...     out.write_batch([b"a", b"b", b"c"])
-            >>> [batch.tolist() for batch in tfrecs.Dataset("letters.tfrecord").batch(2)]
-            [[b'a', b'b'], [b'c']]
-        """
-        if isinstance(n, bool) or not hasattr(n, "__index__") or n < 1:
-            raise SpecError(f"a batch has a positive number of records, not {n!r}")
-        if isinstance(self.node, Batch | PaddedBatch):
-            raise SpecError(f"this dataset has batches of {self.node.size} already")
-        return self._with(Batch(self.node, n.__index__(), bool(drop_remainder)))
-
-    def padded_batch(
-        self,
-        n: int,
-        padded_shapes: Mapping[str, Shape] | Shape | None = None,
-        padding_values: Mapping[str, Any] | Any = None,
-        drop_remainder: bool = False,
-    ) -> Self:
-        """Return a dataset of batches of `n` elements, whose values are made equally long.
-
-        Args:
-            n: How many elements a batch has.
-            padded_shapes: The shape of each value, by name or one for all; None, or None for a
-                dimension, is as long as the longest of the batch.
-            padding_values: What comes behind short values, by name or for all: 0 or b"".
-            drop_remainder: Whether to leave out the last batch if it has fewer.
-
-        Example:
-            >>> import tfrecs
-            >>> with tfrecs.RecordWriter("words.tfrecord") as out:
-            ...     for n in (1, 3):
-            ...         out.write(tfrecs.encode_example({"ids": list(range(n))}))
-            >>> ds = tfrecs.Dataset("words.tfrecord", {"ids": tfrecs.VarLenFeature("int64")})
-            >>> next(iter(ds.padded_batch(2, padding_values=-1)))["ids"]
-            array([[ 0, -1, -1],
-                   [ 0,  1,  2]])
-        """
-        padding = Padding(padded_shapes, padding_values)
-        return self._with(
-            PaddedBatch(self.node, checked_limit("n", n), padding, bool(drop_remainder))
-        )
-
-    def bucket_by_length(
-        self,
-        length_of: Callable[[Any], int] | Expression,
-        boundaries: Sequence[int],
-        batch_sizes: Sequence[int],
-        padded_shapes: Mapping[str, Shape] | Shape | None = None,
-        padding_values: Mapping[str, Any] | Any = None,
-        drop_remainder: bool = False,
-        pad_to_bucket_boundary: bool = False,
-    ) -> Self:
-        """Return a dataset of padded batches of elements of about the same length.
-
-        Args:
-            length_of: A function that returns the length of an element; or that as an expression,
-                `col("ids").length()`: of records of files nothing else is parsed for it, and
-                batches are parsed and padded whole.
-            boundaries: Where one bucket ends and the next begins: the lengths below the first,
-                those from it up to the second, and so on.
-            batch_sizes: How many elements make a batch, for each of the buckets: one more than
-                boundaries.
-            padded_shapes: As for padded_batch().
-            padding_values: As for padded_batch().
-            drop_remainder: Whether to leave out what is left in the buckets in the end.
-            pad_to_bucket_boundary: Whether to make everything as long as it can be in its bucket,
-                one less than where that ends, in place of as long as the longest: lists, and of
-                arrays the first dimension, or those that are None in `padded_shapes`. So there are
-                few shapes of batches. No element may be in the last bucket then.
-
-        Raises:
-            SpecError: An argument makes no sense.
-
-        Example:
-            >>> import tfrecs
-            >>> with tfrecs.RecordWriter("sentences.tfrecord") as out:
-            ...     for n in (1, 3, 2, 4):
-            ...         out.write(tfrecs.encode_example({"ids": list(range(n))}))
-            >>> ds = tfrecs.Dataset("sentences.tfrecord", {"ids": tfrecs.VarLenFeature("int64")})
-            >>> length = tfrecs.col("ids").length()
-            >>> for batch in ds.bucket_by_length(length, boundaries=[3], batch_sizes=[2, 2]):
-            ...     print(batch["ids"].tolist())
-            [[0, 0], [0, 1]]
-            [[0, 1, 2, 0], [0, 1, 2, 3]]
-        """
-        edges = tuple(checked_integer("boundaries", edge) for edge in boundaries)
-        sizes = tuple(checked_limit("batch_sizes", size) for size in batch_sizes)
-        if list(edges) != sorted(set(edges)) or len(sizes) != len(edges) + 1:
-            raise SpecError(
-                f"{len(edges)} boundaries, which must rise, need {len(edges) + 1} batch_sizes, "
-                f"not {len(sizes)}"
-            )
-        padding = Padding(padded_shapes, padding_values)
-        if not isinstance(length_of, Expression):
-            length_of = _callable(length_of)
-        flags = (bool(drop_remainder), bool(pad_to_bucket_boundary))
-        return self._with(Bucket.of(self.node, length_of, edges, sizes, padding, *flags))
-
     def map(
         self, function: Callable[[Any], Any], num_threads: int = 0, ordered: bool = True
     ) -> Self:
@@ -263,7 +134,7 @@ class Transforms(ABC):
         """
         threads = checked_natural("num_threads", num_threads)
         return self._with(
-            Map(self.node, _callable(function), threads, bool(ordered or not threads))
+            Map(self.node, checked_callable(function), threads, bool(ordered or not threads))
         )
 
     def filter(self, predicate: Callable[[Any], Any] | Expression) -> Self:
@@ -290,7 +161,7 @@ class Transforms(ABC):
         """
         if isinstance(predicate, Expression):
             return self._with(Where.of(self.node, predicate))
-        return self._with(Filter(self.node, _callable(predicate)))
+        return self._with(Filter(self.node, checked_callable(predicate)))
 
     def enumerate(self, start: int = 0) -> Self:
         """Return a dataset of pairs of a number, from `start` on, and an element."""
@@ -460,7 +331,7 @@ class Transforms(ABC):
         """
 
         def make(element: Any) -> Node:
-            made = _callable(function)(element)
+            made = checked_callable(function)(element)
             if not isinstance(made, Transforms):
                 raise SpecError(f"interleave() needs a function that makes a Dataset, not {made!r}")
             return made.node
@@ -473,10 +344,3 @@ class Transforms(ABC):
         if not all(isinstance(other, Transforms) for other in others):
             raise SpecError(f"these must be Datasets: {others!r}")
         return (self.node, *(other.node for other in others))
-
-
-def _callable(given: Any) -> Callable[[Any], Any]:
-    if not callable(given):
-        raise SpecError(f"this must be a function: {given!r}")
-    function: Callable[[Any], Any] = given
-    return function

@@ -87,11 +87,16 @@ def rows_of(batch: Any) -> int:
 
 
 def _rows(parts: Iterable[Any]) -> int:
-    # An empty mapping has as many rows as its neighbours.
-    counts = {rows_of(part) for part in parts if not isinstance(part, Mapping) or part}
+    # An empty mapping, and None in place of a column, have as many rows as their neighbours.
+    counted = [part for part in parts if not _has_no_rows(part)]
+    counts = {rows_of(part) for part in counted}
     if len(counts) > 1:
         raise SpecError(f"unbatch() needs parts of equally many rows, not {sorted(counts)}")
     return max(counts, default=0)
+
+
+def _has_no_rows(part: Any) -> bool:
+    return part is None or (isinstance(part, Mapping) and not part)
 
 
 def row_of(batch: Any, row: int) -> Any:
@@ -106,4 +111,4 @@ def row_of(batch: Any, row: int) -> Any:
         return tuple([row_of(column, row) for column in batch])
     if isinstance(batch, SparseTensor):
         raise SpecError("unbatch() takes no SparseTensor apart; ask for a RaggedFeature instead")
-    return batch[row]
+    return None if batch is None else batch[row]
