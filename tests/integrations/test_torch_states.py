@@ -194,7 +194,8 @@ def test_copies_to_a_device_are_waited_for(
     loader._road, loader._ahead = device.Cuda(torch.device("cpu"), pin=False), 2
     assert numbers(loader) == expected(ds.batch(100))
     received = ["stream", ("waited", 2), "kept"]
-    assert said[:7] == ["stream", "copied", "copied", *received, "copied"]
+    # Two are under way beside the one in use.
+    assert said[:7] == ["stream", "copied", "copied", "copied", *received]
     assert said.count("kept") == 3
 
 

@@ -1,8 +1,10 @@
 """Elements that are made before they are asked for, on threads that belong to one iterator.
 
-The threads do one short job after the other: ask the source for an element, one thread at a time,
-and make something of it. Whoever iterates hands out as many jobs as elements may be ahead, and
-waits for what comes of them; so no thread ever waits for room, and all of them can end at any time.
+The consumer sets a limit: how many elements may have been begun. While fewer have been, each
+worker does one short job after the other: it asks the source for an element, one thread at a time,
+makes something of it, and submits its next job. At the limit a worker ends, and the consumer starts
+it again when it raises the limit. So no thread ever waits for room, all of them can end at any
+time, and there are never more jobs than threads, however high the limit is.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import os
 import weakref
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from queue import SimpleQueue
 from threading import Lock
@@ -36,7 +39,7 @@ class Plan:
 
     Attributes:
         num_threads: On how many threads.
-        ahead: How many may be made or in the making.
+        ahead: How many may be made or in the making, beside the one in use.
         make: What is made of them; None: themselves.
         ordered: Whether they come in the order of the source.
         max_bytes: How many bytes they may have together, beside the next one; None: any number.
@@ -60,26 +63,28 @@ class _Made:
 
     Attributes:
         number: Which of the source's elements it is.
-        behind: Where the source was behind it.
+        behind: Where the source was behind it; None if the source itself has failed.
         element: What was made of it.
         error: What was raised.
         nbytes: How large it is, if that is asked for.
     """
 
     number: int
-    behind: State
+    behind: State | None
     element: Any = None
     error: BaseException | None = None
     nbytes: int = 0
 
 
-_NOT_YET = "there is no room for another element"
-_END = "the source has no more elements"
-_CLOSED = "the threads have ended"
+_CLOSED = "another thread has closed this meanwhile"
 
 
 class _Line:
-    """What the threads share; it does not hold the stage, which ends them when it is forgotten."""
+    """What the threads share; it does not hold the stage, which ends them when it is forgotten.
+
+    `lock` is held while the source makes an element. `counts` guards the numbers below it, for a
+    few instructions only, so that the consumer never waits for the source to change them.
+    """
 
     def __init__(self, plan: Plan, source: Stage, meter: _core.Meter, given: set[int]) -> None:
         self.plan = plan
@@ -89,47 +94,54 @@ class _Line:
         self.given = given
         # Where the source was behind each of these.
         self.passed: dict[int, State] = {}
-        self.done: SimpleQueue[_Made | str] = SimpleQueue()
+        # What is there to take; `came` wakes the consumer, which then looks what has changed.
+        self.ready: dict[int, _Made] = {}
+        self.came: SimpleQueue[None] = SimpleQueue()
+        self.executor = ThreadPoolExecutor(plan.num_threads, thread_name_prefix="tfrecs")
         self.lock = Lock()
         self.pulled = 0
-        self.has_ended = False
+        self.counts = Lock()
+        # Whether the source has ended or failed; whether all is to end.
+        self.has_ended = self.is_closed = False
+        # How many elements may have been begun, how many have been, and how many workers there are.
+        self.limit, self.begun, self.workers = 0, 0, 0
         # How many elements are in the making, how large those are that wait, and the largest.
         self.making, self.waiting, self.largest = 0, 0, 0
 
-    def work(self) -> None:
-        """Do one job."""
-        begun = perf_counter_ns()
-        with self.lock:
-            begun = perf_counter_ns()
-            pulled = self._pull()
-        if not isinstance(pulled, _Made):
-            self.done.put(pulled)
-            return
-        there = perf_counter_ns()
-        made = self._made(pulled)
-        self.meter.add_work(there - begun, perf_counter_ns() - there)
-        self.done.put(made)
+    def raise_limit(self, more: int) -> None:
+        """Let `more` elements be begun, on as many threads as may be."""
+        with self.counts:
+            self.limit += more
+            while self._may_begin() and self.workers < self._most_workers():
+                # In this order: a signal between the two leaves a worker too many, not too few.
+                self.executor.submit(self.work)
+                self.workers += 1
 
-    def _pull(self) -> _Made | str:
-        """Return the source's next element, as it is."""
-        if self.has_ended:
-            return _END
-        if not self._has_room():
-            return _NOT_YET
-        try:
-            for element in self.source:
-                number, state = self.pulled, self.source.state()
-                self.pulled += 1
-                if number not in self.given:
-                    self.making += 1
-                    return _Made(number, state, element)
-                self.passed[number] = state
-        except BaseException as error:  # noqa: BLE001 - it is raised where its element would come
-            self.has_ended = True
-            self.making += 1
-            return _Made(self.pulled, {}, error=error)
-        self.has_ended = True
-        return _END
+    def _most_workers(self) -> int:
+        return min(self.plan.num_threads, self.making + self.limit - self.begun)
+
+    def work(self) -> None:
+        """Do one job, and submit the next."""
+        if not self._begin():
+            return
+        self._work()
+        self.came.put(None)
+        with suppress(RuntimeError):  # it was closed, or the process ends
+            self.executor.submit(self.work)
+
+    def _begin(self) -> bool:
+        """Note that an element is begun; or, if none may be, that this worker ends."""
+        with self.counts:
+            may_begin = self._may_begin()
+            if may_begin:
+                self.begun += 1
+                self.making += 1
+            else:
+                self.workers -= 1
+        return may_begin
+
+    def _may_begin(self) -> bool:
+        return not self.has_ended and self.begun < self.limit and self._has_room()
 
     def _has_room(self) -> bool:
         most = self.plan.max_bytes
@@ -139,9 +151,40 @@ class _Line:
         known = self.largest > 0
         return known and self.waiting + (self.making + 1) * self.largest <= most
 
+    def _work(self) -> None:
+        """Make something of the source's next element, if there is one."""
+        with self.lock:
+            begun = perf_counter_ns()
+            pulled = self._pull()
+        if pulled is None:
+            with self.counts:
+                self.making -= 1
+            return
+        there = perf_counter_ns()
+        made = self._made(pulled)
+        self.meter.add_work(there - begun, perf_counter_ns() - there)
+        self._finish(made)
+
+    def _pull(self) -> _Made | None:
+        """Return the source's next element, as it is; None at its end."""
+        if self.has_ended:
+            return None
+        try:
+            for element in self.source:
+                number, state = self.pulled, self.source.state()
+                self.pulled += 1
+                if number not in self.given:
+                    return _Made(number, state, element)
+                self.passed[number] = state
+        except BaseException as error:  # noqa: BLE001 - it is raised where its element would come
+            self.has_ended = True
+            return _Made(self.pulled, None, error=error)
+        self.has_ended = True
+        return None
+
     def _made(self, pulled: _Made) -> _Made:
         if pulled.error is not None:
-            return self._finished(pulled)
+            return pulled
         # An error is kept nowhere that its own traceback leads to.
         try:
             if self.plan.make is not None:
@@ -149,21 +192,26 @@ class _Line:
             if self.plan.max_bytes is not None:
                 pulled.nbytes = nbytes_of(pulled.element)
         except BaseException as error:  # noqa: BLE001 - it is raised where its element would come
-            return self._finished(_Made(pulled.number, pulled.behind, error=error))
-        return self._finished(pulled)
+            return _Made(pulled.number, pulled.behind, error=error)
+        return pulled
 
-    def _finished(self, made: _Made) -> _Made:
-        with self.lock:
+    def _finish(self, made: _Made) -> None:
+        with self.counts:
+            self.ready[made.number] = made
             self.making -= 1
             self.waiting += made.nbytes
             self.largest = max(self.largest, made.nbytes)
-        return made
 
     def taken(self, made: _Made) -> None:
         """Note that an element does not wait any more."""
-        if made.nbytes:
-            with self.lock:
-                self.waiting -= made.nbytes
+        with self.counts:
+            self.waiting -= made.nbytes
+            made.nbytes = 0
+
+    def is_over(self) -> bool:
+        """Return whether nothing comes any more, beside what is ready."""
+        with self.counts:
+            return self.has_ended and not self.making
 
 
 class Ahead(Stage):
@@ -176,78 +224,81 @@ class Ahead(Stage):
         self._plan = plan
         self._line = _Line(plan, source, meter, set(given))
         self._process = os.getpid()
-        self._executor = ThreadPoolExecutor(plan.num_threads, thread_name_prefix="tfrecs")
-        self._stop = weakref.finalize(self, _stop, self._executor, self._process)
+        self._stop = weakref.finalize(self, _stop, self._line.executor, self._process)
         # At the end of the process concurrent.futures itself waits for its threads.
         self._stop.atexit = False
-        self._ready: dict[int, _Made] = {}
-        self._jobs = 0
+        # How many elements have been given.
+        self._given = 0
         # All elements before this one have been given; where the source was behind them, and
         # behind others that have been given.
         self._first, self._state = 0, source.state()
         self._behind: dict[int, State] = {}
 
     def __next__(self) -> Any:
-        """Return the next element."""
+        """Return the next element.
+
+        As many as may be ahead are handed out before it is taken: so they are made while the
+        consumer works, and a signal in between loses nothing.
+        """
         self._check()
         self._hand_out()
         number = self._due()
         if number is None:
             number = self._wait()
-        made = self._ready.pop(number)
-        self._line.taken(made)
+        self._line.taken(self._line.ready[number])
+        self._hand_out(number)
+        made = self._line.ready.pop(number)
+        self._given += 1
+        if made.behind is not None:
+            self._note(made.number, made.behind)
         if made.error is not None:
             try:
                 raise made.error
             finally:
                 del made  # or the error would be held by its own traceback
-        self._note(made)
         return made.element
 
     def _due(self) -> int | None:
         """Return the number of an element that can be given."""
-        if not self._plan.ordered:
-            return next(iter(self._ready), None)
-        return self._first if self._first in self._ready else None
+        ready = self._line.ready
+        if self._plan.ordered:
+            return self._first if self._first in ready else None
+        with self._line.counts:
+            return next(iter(ready), None)
 
     def _wait(self) -> int:
         """Wait until there is one; Ctrl-C ends the waiting, and nothing is lost."""
-        begun = perf_counter_ns()
+        begun, line = perf_counter_ns(), self._line
         while (number := self._due()) is None:
-            if not self._jobs:
+            if line.is_closed:
+                raise StateError(_CLOSED)
+            if line.is_over() and self._due() is None:
                 raise StopIteration
-            made = self._line.done.get()
-            if made is _CLOSED:
-                raise StateError("another thread has closed this meanwhile")
-            self._jobs -= 1
-            if isinstance(made, _Made):
-                self._ready[made.number] = made
-            if isinstance(made, _Made) or not self._jobs:
-                self._hand_out()
+            line.came.get()
         _core.Meter.add_idle(perf_counter_ns() - begun)
         return number
 
-    def _hand_out(self) -> None:
-        """Let as many elements be in the making as may be."""
-        if self._line.has_ended:
+    def _hand_out(self, giving: int | None = None) -> None:
+        """Let as many elements be in the making as may be, beside one that is about to be given."""
+        line, is_giving = self._line, giving is not None
+        if is_giving and not line.came.empty():
+            line.came.get()  # or what was there without waiting would pile up
+        if line.has_ended:
             return
-        ahead = self._jobs + len(self._ready)
-        # Elements that went before others count too, until all before them have been given.
-        spread = ahead + len(self._behind) + len(self._line.given)
-        more = min(self._plan.ahead - ahead, self._plan.window - spread)
-        for _ in range(more if ahead else max(more, 1)):
-            self._submit()
-
-    def _submit(self) -> None:
+        ahead = line.limit - self._given - is_giving
+        more = self._plan.ahead - ahead
+        if not self._plan.ordered:
+            # Elements that went before others count too, until all before them have been given.
+            early = len(self._behind) + len(line.given) + (giving not in (None, self._first))
+            more = min(more, self._plan.window - ahead - early)
         try:
-            self._executor.submit(self._line.work)
+            line.raise_limit(max(more, 0 if ahead or is_giving else 1))
         except RuntimeError as error:  # it was closed just now
-            raise StateError("another thread has closed this meanwhile") from error
-        self._jobs += 1
+            raise StateError(_CLOSED) from error
 
-    def _note(self, made: _Made) -> None:
+    def _note(self, number: int, behind: State) -> None:
         """Note that an element has been given."""
-        self._behind[made.number] = made.behind
+        self._behind[number] = behind
         passed = self._line.passed
         while self._first in self._behind or self._first in passed:
             self._state = (self._behind if self._first in self._behind else passed).pop(self._first)
@@ -270,13 +321,14 @@ class Ahead(Stage):
         self._stop.detach()
         if os.getpid() != self._process:
             return
-        self._line.has_ended = True
-        self._executor.shutdown(wait=False, cancel_futures=True)
-        self._line.done.put(_CLOSED)
+        line = self._line
+        line.has_ended = line.is_closed = True
+        line.executor.shutdown(wait=False, cancel_futures=True)
+        line.came.put(None)
         # A thread that waits for the source is told, and may have begun something of it meanwhile.
-        self._line.source.close()
-        self._executor.shutdown(wait=True)
-        self._line.source.close()
+        line.source.close()
+        line.executor.shutdown(wait=True)
+        line.source.close()
 
     def _check(self) -> None:
         if os.getpid() != self._process:

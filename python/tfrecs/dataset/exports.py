@@ -82,7 +82,7 @@ class Exports(ABC):
         Args:
             device: Where tensors go. To a CUDA device they are copied beside the computing, out of
                 pinned memory; where there is no CUDA they stay in memory, with a warning.
-            prefetch: How many elements are under way to the device.
+            prefetch: How many elements are under way to the device, beside the one in use.
             pin_memory: Whether memory is pinned; None is on the way to a CUDA device.
             rank: As for to_torch().
             num_ranks: As for to_torch().
@@ -125,7 +125,7 @@ class Exports(ABC):
         Args:
             sharding: How arrays are divided among devices: a jax.sharding.Sharding, whose first
                 dimension is that of the rows; or a device. None is JAX's default device.
-            prefetch: How many elements are under way to the device.
+            prefetch: How many elements are under way to the device, beside the one in use.
             mesh: Short for a sharding that divides the rows among all devices of a mesh.
             rank: Which of several processes this is that train together; None is what JAX says: by
                 the rows that its devices have in the sharding, or without one process_index(). They

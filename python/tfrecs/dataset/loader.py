@@ -58,7 +58,7 @@ class Loader:
     def __init__(
         self, node: Node, epoch: int, ranks: Ranks, convert: Convert, road: Road, ahead: int
     ) -> None:
-        """Keep the plan, and how many elements are under way at most; nothing is read yet."""
+        """Keep the plan, and how many elements are under way beside the one in use."""
         self._node = node
         self._count = Count(epoch)
         self._ranks = ranks
@@ -152,10 +152,10 @@ class LoaderIterator(Iterator[Any]):
             raise
 
     def _send(self) -> None:
-        """Have as many elements under way as may be; errors wait for those before them."""
+        """Have `ahead` elements under way beside the next one; errors wait for those before."""
         if self._place is None:
             self._place = self._dealt.place()
-        while len(self._under_way) < self._ahead and self._failed is None:
+        while len(self._under_way) <= self._ahead and self._failed is None:
             try:
                 sent = self._road.send(self._convert(next(self._dealt)))
             except Exception as error:  # noqa: BLE001 - it is raised when it is its turn

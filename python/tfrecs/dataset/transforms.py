@@ -248,13 +248,13 @@ class Transforms(Batching):
         return self._with(Unbatch(self.node))
 
     def prefetch(self, n: int = 2, max_bytes: int | None = None) -> Self:
-        """Return the same dataset, up to `n` elements of which are made ahead, on a thread.
+        """Return the same dataset; a thread makes up to `n` elements ahead of the one in use.
 
         What is read and parsed natively is made ahead anyway; this is for what Python functions
         make.
 
         Args:
-            n: How many elements may be ready, or in the making.
+            n: How many elements may be ready, or in the making, beside the one in use.
             max_bytes: How many bytes their values may take together; one element may be ahead,
                 whatever it takes. None: any number.
         """
