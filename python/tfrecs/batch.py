@@ -1,10 +1,12 @@
 """A batch: named columns of equal length."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NoReturn
 
 from tfrecs import _core
 from tfrecs.arrays import BytesArray, Column, RaggedTensor, SparseTensor, column_of
+from tfrecs.frames import Text
+from tfrecs.leaves import integration
 
 
 class Batch(Mapping[str, Any]):
@@ -14,8 +16,9 @@ class Batch(Mapping[str, Any]):
     (in the batches of a Dataset, what parse_example gives: a SparseTensor for VarLenFeature). The
     arrays are views of the batch's own memory.
 
-    `pyarrow.record_batch(batch)`, `polars.DataFrame(batch)`, DuckDB and pandas take a batch as it
-    is, without copying (`__arrow_c_array__`, `__arrow_c_stream__`).
+    `to_pandas()`, `to_polars()` and `to_arrow()` make tables of those libraries. What reads Arrow,
+    as `pyarrow.table(batch)` and DuckDB, takes a batch as it is, without copying
+    (`__arrow_c_array__`, `__arrow_c_stream__`).
 
     Example:
         >>> import tfrecs
@@ -62,6 +65,85 @@ class Batch(Mapping[str, Any]):
         """Show each column on a line."""
         lines = [f"  {name}: {describe(column)}" for name, column in self.items()]
         return "\n".join([f"Batch of {self.num_rows} rows, {len(self)} columns", *lines])
+
+    def to_pandas(self, text: Text = False) -> Any:
+        """Return a `pandas.DataFrame`; needs pandas.
+
+        Columns of single values (FixedLenFeature([])) are plain columns of their type. Columns of
+        arrays and lists have an array, or for byte strings a list, in each row, and None where the
+        feature is missing. decode_batch() without features makes a list of every feature, whatever
+        its length, and so it stays here: pass features to get single values. What a Dataset parses
+        becomes the columns of the records: without padding, and for a SparseFeature or a
+        partitioned RaggedFeature the columns that it is made of.
+
+        Args:
+            text: Which columns of byte strings become text: True, all that are valid UTF-8; or the
+                names of columns, which must be.
+
+        Raises:
+            ModuleNotFoundError: pandas is not installed.
+            SpecError: A column that `text` names is not there, or is not valid UTF-8.
+
+        Example:
+            >>> import tfrecs
+            >>> records = [tfrecs.encode_example({"name": "ada", "age": age}) for age in (36, 37)]
+            >>> spec = {
+            ...     "name": tfrecs.FixedLenFeature([], "string"),
+            ...     "age": tfrecs.FixedLenFeature([], "int64"),
+            ... }
+            >>> tfrecs.decode_batch(records, spec).to_pandas(text=["name"])
+              name  age
+            0  ada   36
+            1  ada   37
+        """
+        return integration("pandas").frame_of(self._columns, text)
+
+    def to_polars(self, text: Text = False) -> Any:
+        """Return a `polars.DataFrame`, whose columns are as for to_pandas(); needs Polars.
+
+        Lists are List or Array columns. Memory is shared where Polars lays it out alike.
+
+        Args:
+            text: As for to_pandas().
+
+        Raises:
+            ModuleNotFoundError: Polars is not installed.
+            SpecError: As for to_pandas().
+
+        Example:
+            >>> import tfrecs
+            >>> batch = tfrecs.decode_batch([tfrecs.encode_example({"tags": ["x", "y"]})])
+            >>> batch.to_polars(text=True).to_dicts()
+            [{'tags': ['x', 'y']}]
+        """
+        return integration("polars").frame_of(self._columns, text)
+
+    def to_arrow(self, text: Text = False) -> Any:
+        """Return a `pyarrow.Table`, whose columns are as for to_pandas(); needs pyarrow.
+
+        It is over the same memory where the types are the same; bfloat16 becomes float32.
+
+        Args:
+            text: As for to_pandas().
+
+        Raises:
+            ModuleNotFoundError: pyarrow is not installed.
+            SpecError: As for to_pandas().
+
+        Example:
+            >>> import tfrecs
+            >>> batch = tfrecs.decode_batch([tfrecs.encode_example({"tags": ["x", "y"]})])
+            >>> batch.to_arrow(text=True).to_pylist()
+            [{'tags': ['x', 'y']}]
+        """
+        return integration("pyarrow").table_of(self._columns, text)
+
+    def __array__(self, *_: Any, **__: Any) -> NoReturn:
+        """Refuse: pandas.DataFrame(batch) would make a column of the names of the columns."""
+        raise TypeError(
+            "a Batch is a table, and not an array: use batch.to_pandas(), or batch[name] for the "
+            "array of one column"
+        )
 
     def __arrow_c_schema__(self) -> Any:
         """Hand the schema over by Arrow's PyCapsule interface."""
