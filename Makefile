@@ -14,6 +14,8 @@ JOBS     ?= 1
 # Each takes an environment of its own; tensorflow 1.3 GB, dali 1.1 GB, torch 0.7 GB or, where its build for CUDA
 # comes, 7, the others 0.05 to 0.3 GB.
 PEERS    ?= tensorflow vahidk torch tfxbsl arrayrecord dali
+# The parts of `make integrations`: libraries, which is quick and in .ci/run, and trainers.
+PARTS    ?= libraries
 TARGET   ?= $(basename $(notdir $(wildcard fuzz/fuzz_targets/*.rs)))
 SECONDS  ?= 60
 SCALE    ?= 1
@@ -65,7 +67,7 @@ demo: build $(VENV)/.demo ## set up, then the main job: real digits to TFRecords
 
 test: ## set up, then every test of the Rust core and of the Python package
 	@$(MAKE) --no-print-directory --jobs=2 $(WHOLE_LINES) $(TEST_PARTS)
-	$(PY) -m pytest --ignore=tests/oracle --ignore=tests/integrations --numprocesses=2 --dist=worksteal
+	$(PY) -m pytest --ignore=tests/oracle --ignore=tests/integrations --ignore=tests/trainers --numprocesses=2 --dist=worksteal
 
 setup: build $(VENV)/.demo $(VENV)/.test $(VENV)/.lint ## install all that demo, test, lint, types and docs need
 
@@ -106,8 +108,14 @@ miri: ## unsafe code in an interpreter that knows what is undefined; needs a nig
 	MIRIFLAGS=-Zmiri-disable-isolation PROPTEST_CASES=4 CARGO_TARGET_DIR=build/miri \
 		cargo +nightly miri test --quiet --locked --package tfrecs-core --lib -- $(MIRI)
 
-integrations: .venv-integrations/.done ## test what needs libraries too large for .venv: PyTorch, JAX, Keras
+integrations: $(PARTS:%=integrations-%) ## test what needs libraries too large for .venv: PyTorch, JAX, Keras (PARTS=trainers: Lightning, Accelerate, transformers)
+
+.PHONY: $(PARTS:%=integrations-%)
+integrations-libraries: .venv-integrations/.done
 	.venv-integrations/bin/python -m pytest tests/integrations
+
+integrations-trainers: .venv-trainers/.done
+	.venv-trainers/bin/python -m pytest tests/trainers
 
 bench: .venv-bench/.done $(PEERS:%=bench-peer-%) ## tfrecs beside its peers (ARGS= for bench/run.py: --help; PEERS= which to install)
 	@.venv-bench/bin/python bench/run.py $(ARGS)
@@ -115,7 +123,7 @@ bench: .venv-bench/.done $(PEERS:%=bench-peer-%) ## tfrecs beside its peers (ARG
 fuzz: $(TARGET:%=fuzz-%) ## any bytes into the decoders, beside prost (TARGET= which, SECONDS= each, KEEP=1: more seeds)
 
 clean: ## remove all that make made
-	rm -rf $(VENV) .venv-oracle .venv-integrations .venv-bench .venv-bench-* target build fuzz/artifacts $(NATIVE)
+	rm -rf $(VENV) .venv-oracle .venv-integrations .venv-trainers .venv-bench .venv-bench-* target build fuzz/artifacts $(NATIVE)
 	rm -rf .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find python tests bench examples -name __pycache__ -prune -exec rm -rf {} +
 

@@ -249,3 +249,44 @@ def test_stateful_data_loaders_resume(ds: tfrecs.Dataset, workers: int, context:
         second.load_state_dict(state)
         rest = itertools.chain.from_iterable(second for _ in range(3))
         assert numbers(itertools.islice(rest, len(order) - stop)) == order[stop:]
+
+
+def test_an_iterator_that_nothing_was_taken_from_is_no_pass(ds: tfrecs.Dataset) -> None:
+    loader = ds.batch(10).to_torch_loader()
+    assert iter(loader) is not iter(loader)
+    assert numbers(loader) == expected(ds.batch(10), 0)
+    it = iter(loader)
+    first = [next(it), next(it)]
+    again = ds.batch(10).to_torch_loader()
+    again.load_state_dict(loader.state_dict())
+    iter(again)
+    assert numbers(first) + numbers(again) == expected(ds.batch(10), 1)
+
+
+def test_the_epoch_may_be_set_after_iter(ds: tfrecs.Dataset) -> None:
+    loader = ds.batch(10).to_torch_loader()
+    it = iter(loader)
+    loader.set_epoch(4)
+    assert numbers(it) == expected(ds.batch(10), 4)
+
+
+def test_a_state_counts_for_its_own_epoch_only(ds: tfrecs.Dataset) -> None:
+    loader = ds.batch(10).to_torch_loader()
+    next(iter(loader))
+    state = loader.state_dict()
+    for epoch, rest in [(0, 1), (2, 0)]:
+        loader.load_state_dict(state)
+        loader.set_epoch(epoch)
+        assert numbers(loader) == expected(ds.batch(10), epoch)[rest:]
+
+
+def test_batches_by_number_begin_anywhere(ds: tfrecs.Dataset) -> None:
+    loader = ds.batch(10).to_torch_loader()
+    for epoch, first in enumerate([0, 3, 22, 23]):
+        taken = torch.utils.data.DataLoader(
+            loader.dataset,
+            batch_sampler=itertools.islice(loader.batch_sampler, first, None),
+            collate_fn=loader.collate_fn,
+        )
+        assert numbers(taken) == expected(ds.batch(10), epoch)[first:]
+    assert len(loader.batch_sampler) == 23

@@ -5,9 +5,12 @@ What becomes of an element is the library's, and the way to where it computes.
 
 from __future__ import annotations
 
+import contextlib
+import copy
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol, Self, TypeAlias
 
 from tfrecs.dataset.dealt import DealtIterator
@@ -41,11 +44,35 @@ class Here:
         return sent
 
 
-@dataclass
-class Count:
-    """Which epoch the next pass is; of a loader and of its passes, which do not hold each other."""
+@dataclass(frozen=True)
+class Beginning:
+    """Where a pass begins.
 
-    next: int
+    Attributes:
+        epoch: Which pass it is.
+        base: How many elements of all ranks come before.
+        state: The state to resume from, or None.
+    """
+
+    epoch: int
+    base: int = 0
+    state: Mapping[str, Any] | None = None
+
+
+@dataclass
+class Upcoming:
+    """Where the next pass begins.
+
+    A loader and its passes share it, so that neither holds the other. A pass begins with its first
+    element: libraries call `iter()` just to see whether an object has one, and `set_epoch()` after.
+    """
+
+    beginning: Beginning
+
+    def set_epoch(self, epoch: int) -> None:
+        """Begin with `epoch`; where a pass of it was to be resumed, it still is."""
+        if self.beginning.epoch != epoch:
+            self.beginning = Beginning(epoch)
 
 
 class Loader:
@@ -60,26 +87,32 @@ class Loader:
     ) -> None:
         """Keep the plan, and how many elements are under way beside the one in use."""
         self._node = node
-        self._count = Count(epoch)
+        self._upcoming = Upcoming(Beginning(epoch))
         self._ranks = ranks
         self._convert = convert
         self._road = road
         self._ahead = ahead
         self._current: LoaderIterator | None = None
-        self._resumed: LoaderIterator | None = None
 
     def __iter__(self) -> LoaderIterator:
-        """Begin a pass: the next epoch, or what is left of one if a state was loaded."""
-        self._current, self._resumed = self._resumed or self._begin(), None
+        """Begin a pass: the next epoch, or what is left of one if a state was loaded.
+
+        Its first element decides which epoch is the next.
+        """
+        self._current = self._pass(None)
         return self._current
 
-    def _begin(self) -> LoaderIterator:
-        self._count.next += 1
-        return self._iterator(self._count.next - 1)
+    def begin_at(self, number: int) -> LoaderIterator:
+        """Begin the next epoch at its element `number`; no element before it is read."""
+        base = number * self._ranks.part().num_ranks
+        self._current = self._pass(Beginning(self._upcoming.beginning.epoch, base))
+        return self._current
 
-    def _iterator(self, epoch: int, base: int = 0) -> LoaderIterator:
-        dealt = DealtIterator(self._node, epoch, self._ranks.part(), base)
-        return LoaderIterator(self._count, dealt, self._convert, self._road, self._ahead)
+    def _pass(self, beginning: Beginning | None) -> LoaderIterator:
+        """Return the pass that begins there, or with the next epoch."""
+        begin = partial(_begin, self._node, self._ranks)
+        way = Way(self._convert, self._road, self._ahead)
+        return LoaderIterator(self._upcoming, begin, way, beginning)
 
     def __len__(self) -> int:
         """Return how many elements a pass has: files are counted for that, by an index.
@@ -90,19 +123,22 @@ class Loader:
         return known_length(self._node, self._ranks.part())
 
     def set_epoch(self, epoch: int) -> None:
-        """Say which epoch the next pass is; passes count on by themselves."""
-        self._count.next = epoch
+        """Set the epoch of the next pass; passes count on by themselves.
+
+        A state that was loaded still counts if it is one of this epoch.
+        """
+        self._upcoming.set_epoch(epoch)
 
     def stats(self) -> DatasetStats:
         """Return what the pass that began last has given so far; see `Dataset.stats`."""
-        return (self._current or self._iterator(self._count.next)).stats()
+        return (self._current or self._pass(None)).stats()
 
     def state_dict(self) -> dict[str, Any]:
-        """Return where the pass is that began last."""
-        current = self._resumed or self._current
-        if current is not None and not current.is_over:
+        """Return where the pass is that began last, or where the next one begins."""
+        current = self._current
+        if current is not None and current.is_under_way:
             return current.state_dict()
-        with self._iterator(self._count.next) as upcoming:
+        with self._pass(None) as upcoming:
             return upcoming.state_dict()
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -111,38 +147,82 @@ class Loader:
         Raises:
             StateError: It is none, or of another plan, or of other files.
         """
-        resumed = self._iterator(self._count.next)
-        resumed.load_state_dict(state)
-        self._resumed = resumed
+        with contextlib.closing(_begin(self._node, self._ranks, Beginning(0))) as resumed:
+            resumed.load_state_dict(state)
+            self._resume(Beginning(resumed.epoch, state=copy.deepcopy(state)))
+
+    def _resume(self, beginning: Beginning) -> None:
+        """Let the next pass be this one; the last one is over."""
+        self._upcoming.beginning, self._current = beginning, None
+
+
+Begin: TypeAlias = Callable[[Beginning], DealtIterator]
+"""What begins a pass."""
+
+
+def _begin(node: Node, ranks: Ranks, beginning: Beginning) -> DealtIterator:
+    dealt = DealtIterator(node, beginning.epoch, ranks.part(), beginning.base)
+    if beginning.state is not None:
+        dealt.load_state_dict(beginning.state)
+    return dealt
+
+
+@dataclass(frozen=True)
+class Way:
+    """What becomes of elements: how each is converted, its transfer, and how many are under way."""
+
+    convert: Convert
+    road: Road
+    ahead: int
 
 
 class LoaderIterator(Iterator[Any]):
     """A pass of a Loader."""
 
     def __init__(
-        self, count: Count, dealt: DealtIterator, convert: Convert, road: Road, ahead: int
+        self, upcoming: Upcoming, begin: Begin, way: Way, beginning: Beginning | None
     ) -> None:
-        """Begin with the first element."""
-        self._count = count
-        self._dealt = dealt
-        self._convert = convert
-        self._road = road
-        self._ahead = ahead
+        """Begin there with the first element, or with the epoch that is the next then."""
+        self._upcoming = upcoming
+        self._begin = begin
+        self._way = way
+        self._beginning = beginning
+        self._begun: DealtIterator | None = None
         self._under_way: deque[tuple[Any, Any]] = deque()
         self._place: Any = None
         self._failed: Exception | None = None
-        # Whether the end was reached, or reading has failed.
+        # Whether an element was taken, and whether the end was reached, or reading has failed.
+        self._has_begun = False
         self.is_over = False
+
+    @property
+    def _dealt(self) -> DealtIterator:
+        if self._begun is None:
+            self._begun = self._begin(self._beginning or self._upcoming.beginning)
+        return self._begun
 
     def __next__(self) -> Any:
         """Return the next element, where it is computed with."""
-        if not self._ahead:
-            return self._convert(self._pulled())
+        if not self._has_begun:
+            self._upcoming.beginning = Beginning(self.epoch + 1)
+            self._has_begun = True
+        if not self._way.ahead:
+            return self._way.convert(self._pulled())
         self._send()
         if not self._under_way:
             self._raise()
         sent, self._place = self._under_way.popleft()
-        return self._road.receive(sent)
+        return self._way.road.receive(sent)
+
+    @property
+    def epoch(self) -> int:
+        """Which pass it is."""
+        return self._dealt.epoch
+
+    @property
+    def is_under_way(self) -> bool:
+        """Whether elements were taken, and others are to come."""
+        return self._has_begun and not self.is_over
 
     def _pulled(self) -> Any:
         try:
@@ -155,9 +235,9 @@ class LoaderIterator(Iterator[Any]):
         """Have `ahead` elements under way beside the next one; errors wait for those before."""
         if self._place is None:
             self._place = self._dealt.place()
-        while len(self._under_way) <= self._ahead and self._failed is None:
+        while len(self._under_way) <= self._way.ahead and self._failed is None:
             try:
-                sent = self._road.send(self._convert(next(self._dealt)))
+                sent = self._way.road.send(self._way.convert(next(self._dealt)))
             except Exception as error:  # noqa: BLE001 - it is raised when it is its turn
                 self._failed = error
             else:
@@ -182,8 +262,8 @@ class LoaderIterator(Iterator[Any]):
         self._dealt.load_state_dict(state)
         self._under_way.clear()
         self._place = self._failed = None
-        self.is_over = False
-        self._count.next = self._dealt.epoch + 1
+        self._has_begun, self.is_over = True, False
+        self._upcoming.beginning = Beginning(self.epoch + 1)
 
     def stats(self) -> DatasetStats:
         """Return what the pass has given so far, and where the time went."""

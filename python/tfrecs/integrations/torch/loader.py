@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tfrecs.dataset.loader import Here, Loader, Road
+from tfrecs.dataset.loader import Beginning, Here, Road
 from tfrecs.dataset.node import Node
 from tfrecs.dataset.ranks import Ranks
 from tfrecs.integrations.torch.elements import Elements
+from tfrecs.integrations.torch.numbered import DataLoaderParts
 from tfrecs.integrations.torch.states import position
 
 
-class TorchLoader(Loader):
+class TorchLoader(DataLoaderParts):
     """Iterates over a dataset as tensors, on a device; each pass is the next epoch.
 
     Its state is where the last pass is, behind the element that was taken, whatever is under way;
@@ -57,5 +58,4 @@ class TorchLoader(Loader):
             super().load_state_dict(state)
             return
         given = position(self._node, self._ranks.part().remainder, state)
-        self._resumed = self._iterator(given.epoch, given.elements)
-        self._count.next = given.epoch + 1
+        self._resume(Beginning(given.epoch, given.elements))
