@@ -1,5 +1,9 @@
 """`tfrecs.tf` where it once answered otherwise than TensorFlow, without an error."""
 
+import operator
+from typing import Any
+
+import numpy as np
 import pytest
 
 from tfrecs import tf
@@ -26,3 +30,47 @@ def test_defaults_of_csv_are_single_values(default: list[object]) -> None:
 def test_csv_is_bytes_with_doubled_quotes() -> None:
     first, second = tf.io.decode_csv([b'"a""b,",\xff'], [[""], [""]])
     assert (first.numpy().tolist(), second.numpy().tolist()) == ([b'a"b,'], [b"\xff"])
+
+
+@pytest.mark.parametrize("apply", [operator.add, operator.mul, operator.eq, operator.lt])
+def test_two_types_are_refused(apply: object) -> None:
+    with pytest.raises(tf.errors.InvalidArgumentError, match="int32 and float32"):
+        apply(tf.constant([1]), tf.constant([1.5]))  # type: ignore[operator]
+
+
+def test_python_values_are_of_the_other_type() -> None:
+    made: list[Any] = [tf.constant([1.5]) + 1, 300 + tf.constant([1], tf.int8)]
+    made.append(np.array([2.7]) * tf.constant(2))
+    assert [one.dtype.name for one in made] == ["float32", "int8", "int32"]
+    assert [one.numpy().tolist() for one in made] == [[2.5], [45], [4]]
+    with pytest.raises(TypeError, match="int32"):
+        tf.constant([1]) - 1.5
+
+
+def test_integers_are_not_divided_by_zero() -> None:
+    with pytest.raises(tf.errors.InvalidArgumentError, match="division by zero"):
+        tf.constant([1]) // 0
+
+
+def test_one_hot_is_of_the_type_of_its_values() -> None:
+    assert tf.one_hot([1], 3, 1, 0).dtype == tf.int32
+    assert tf.one_hot([1], 3).dtype == tf.float32
+    with pytest.raises(TypeError, match="float32, int32"):
+        tf.one_hot([1], 3, 1, 0.5)
+
+
+def test_where_of_version_1_chooses_rows() -> None:
+    ones, zeros = np.ones((2, 2)), np.zeros((2, 2))
+    made = tf.compat.v1.where([True, False], ones, zeros), tf.where([True, False], ones, zeros)
+    assert [one.numpy().tolist() for one in made] == [[[1, 1], [0, 0]], [[1, 0], [1, 0]]]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="shapes"):
+        tf.compat.v1.where([True, False, True], ones, zeros)
+
+
+def test_resize_of_version_1_aligns_the_first_pixels() -> None:
+    row = np.arange(4, dtype=np.float32).reshape(1, 4, 1)
+    resize = tf.compat.v1.image.resize
+    assert resize(row, [1, 2]).numpy().ravel().tolist() == [0, 2]
+    assert resize(row, [1, 2], align_corners=True).numpy().ravel().tolist() == [0, 3]
+    assert tf.image.resize(row, [1, 2]).numpy().ravel().tolist() == [0.5, 2.5]
+    assert tf.compat.v1.image.decode_png is tf.image.decode_png

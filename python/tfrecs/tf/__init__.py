@@ -23,6 +23,7 @@ from typing import Any, overload
 
 from tfrecs.tf import compat, data, errors, image, io, python_io, sparse, train
 from tfrecs.tf import ops as math
+from tfrecs.tf.choosing import one_hot, where
 from tfrecs.tf.dtypes import (
     DType,
     as_dtype,
@@ -78,7 +79,6 @@ from tfrecs.tf.ops import (
     multiply,
     not_equal,
     numpy_function,
-    one_hot,
     ones,
     ones_like,
     pad,
@@ -103,7 +103,6 @@ from tfrecs.tf.ops import (
     subtract,
     tile,
     transpose,
-    where,
     zeros,
     zeros_like,
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from importlib import import_module
 from typing import Any
 
 from tfrecs.tf.missing import no_such
@@ -51,6 +52,8 @@ def path_to_str(path: Any) -> Any:
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("v1", "v2"):  # the one module has both
+    if name == "v1":
+        return import_module("tfrecs.tf.v1")  # which knows all of tf
+    if name == "v2":
         return sys.modules["tfrecs.tf"]
     raise no_such("tf.compat", name, __all__)

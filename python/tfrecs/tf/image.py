@@ -11,11 +11,12 @@ from tfrecs.tf.images import (
     decode_png,
     encode_jpeg,
     encode_png,
-    resize,
 )
 from tfrecs.tf.missing import no_such
+from tfrecs.tf.resizing import ResizeMethod, resize
 
 __all__ = [
+    "ResizeMethod",
     "convert_image_dtype",
     "decode_bmp",
     "decode_gif",

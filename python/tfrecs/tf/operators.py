@@ -81,6 +81,10 @@ class Operators:
         """Return the product of matrices."""
         return self._apply(operator.matmul, self, other)
 
+    def __rmatmul__(self, other: Any) -> Any:
+        """As __matmul__."""
+        return self._apply(operator.matmul, other, self)
+
     def __and__(self, other: Any) -> Any:
         """Return what both are."""
         return self._apply(operator.and_, self, other)
@@ -88,6 +92,22 @@ class Operators:
     def __or__(self, other: Any) -> Any:
         """Return what one of them is."""
         return self._apply(operator.or_, self, other)
+
+    def __rand__(self, other: Any) -> Any:
+        """As __and__."""
+        return self._apply(operator.and_, other, self)
+
+    def __ror__(self, other: Any) -> Any:
+        """As __or__."""
+        return self._apply(operator.or_, other, self)
+
+    def __xor__(self, other: Any) -> Any:
+        """Return what just one of them is."""
+        return self._apply(operator.xor, self, other)
+
+    def __rxor__(self, other: Any) -> Any:
+        """As __xor__."""
+        return self._apply(operator.xor, other, self)
 
     def __neg__(self) -> Any:
         """Return the number with the other sign."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -9,6 +10,8 @@ import numpy as np
 
 from tfrecs.errors import SpecError
 from tfrecs.status import UnimplementedError
+from tfrecs.tf.arithmetic import calculated
+from tfrecs.tf.choosing import truths
 from tfrecs.tf.deferred import deferrable, parts
 from tfrecs.tf.dtypes import as_dtype, as_numpy, int32, string
 from tfrecs.tf.missing import no_such
@@ -88,11 +91,22 @@ def _of_one(function: Callable[..., Any], doc: str) -> Callable[..., Any]:
 
 
 def _of_two(function: Callable[..., Any], doc: str) -> Callable[..., Any]:
-    """Return a function of two values that NumPy has."""
+    """Return a function of two values that Python or NumPy has, with TensorFlow's rules."""
 
     @deferrable
     def call(x: Any, y: Any, name: str | None = None) -> Any:
-        return wrapped(np.asarray(function(*map(np.asarray, _of_one_type(x, y)))))
+        return wrapped(np.asarray(calculated(function, x, y)))
+
+    call.__doc__ = doc
+    return call
+
+
+def _of_truths(function: Callable[..., Any], doc: str) -> Callable[..., Any]:
+    """Return a function of two truth values that NumPy has."""
+
+    @deferrable
+    def call(x: Any, y: Any, name: str | None = None) -> Any:
+        return Tensor(np.asarray(function(*map(truths, (x, y)))))
 
     call.__doc__ = doc
     return call
@@ -134,21 +148,27 @@ floor = _of_one(np.floor, "Return numbers rounded down.")
 round = _of_one(np.round, "Return numbers rounded to the next integer, halves to the even one.")
 tile = _of_one(np.tile, "Return values so many times one behind the other, in each dimension.")
 
-add = _of_two(np.add, "Return the sum.")
-subtract = _of_two(np.subtract, "Return the difference.")
+
+@deferrable
+def add(x: Any, y: Any, name: str | None = None) -> Any:
+    """Return the sum. Unlike `+` it takes `x` as it is, whatever `y` is: `tf.add`."""
+    return wrapped(np.asarray(calculated(operator.add, tensor(x), y)))
+
+
+subtract = _of_two(operator.sub, "Return the difference.")
 multiply = _of_two(np.multiply, "Return the product.")
-divide = _of_two(lambda x, y: np.asarray(Tensor(x) / Tensor(y)), "Return the quotient.")
-matmul = _of_two(np.matmul, "Return the product of matrices.")
+divide = _of_two(operator.truediv, "Return the quotient.")
+matmul = _of_two(operator.matmul, "Return the product of matrices.")
 maximum = _of_two(np.maximum, "Return the larger one.")
 minimum = _of_two(np.minimum, "Return the smaller one.")
-equal = _of_two(np.equal, "Whether values are equal.")
-not_equal = _of_two(np.not_equal, "Whether values are not equal.")
-less = _of_two(np.less, "Whether the first one is less.")
-less_equal = _of_two(np.less_equal, "Whether the first one is not more.")
-greater = _of_two(np.greater, "Whether the first one is more.")
-greater_equal = _of_two(np.greater_equal, "Whether the first one is not less.")
-logical_and = _of_two(np.logical_and, "Whether both are so.")
-logical_or = _of_two(np.logical_or, "Whether one of them is so.")
+equal = _of_two(operator.eq, "Whether values are equal.")
+not_equal = _of_two(operator.ne, "Whether values are not equal.")
+less = _of_two(operator.lt, "Whether the first one is less.")
+less_equal = _of_two(operator.le, "Whether the first one is not more.")
+greater = _of_two(operator.gt, "Whether the first one is more.")
+greater_equal = _of_two(operator.ge, "Whether the first one is not less.")
+logical_and = _of_truths(np.logical_and, "Whether both are so.")
+logical_or = _of_truths(np.logical_or, "Whether one of them is so.")
 
 reduce_sum = _of_axis(np.sum, "Return the sum.")
 reduce_mean = _of_axis(np.mean, "Return the mean.")
@@ -285,31 +305,6 @@ def slice(input_: Any, begin: Any, size: Any, name: str | None = None) -> Any:
 
 
 _range = type(np.s_[:])  # Python's slice, whose name is taken here
-
-
-@deferrable
-def one_hot(
-    indices: Any,
-    depth: Any,
-    on_value: Any = 1,
-    off_value: Any = 0,
-    axis: int = -1,
-    dtype: Any = "float32",
-    name: str | None = None,
-) -> Any:
-    """Return for each index `depth` numbers, all `off_value` but the one at that place."""
-    places = np.asarray(tensor(indices))[..., None] == np.arange(int(depth))
-    made = np.where(places, on_value, off_value).astype(as_numpy(dtype))
-    return Tensor(made if axis == -1 else np.moveaxis(made, -1, axis))
-
-
-@deferrable
-def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Any:
-    """Return values of `x` where the condition is true, else of `y`; without them, the places."""
-    given = np.asarray(tensor(condition))
-    if x is None:
-        return Tensor(np.argwhere(given))
-    return Tensor(np.where(given, np.asarray(tensor(x)), np.asarray(tensor(y))))
 
 
 @deferrable

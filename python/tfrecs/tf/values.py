@@ -11,16 +11,16 @@ import numpy.typing as npt
 
 from tfrecs import arrays
 from tfrecs.arrays import BytesArray
+from tfrecs.errors import SpecError
 from tfrecs.records import Records
-from tfrecs.tf.dtypes import DType, as_dtype, as_numpy, string
+from tfrecs.tf.arithmetic import calculated
+from tfrecs.tf.conversion import array_of
+from tfrecs.tf.dtypes import DType, as_dtype, string
 from tfrecs.tf.operators import Operators
 from tfrecs.tf.shapes import TensorShape, compatible
 from tfrecs.tf.structures import mapped
 
 Array = npt.NDArray[Any]
-
-_ALIKE = {int: "iuf", float: "f"}
-_SHORT = tuple(map(np.dtype, (np.uint8, np.int8, np.uint16, np.int16)))
 
 
 class Tensor(Operators):
@@ -91,14 +91,17 @@ class Tensor(Operators):
         return len(self.shape)
 
     def _apply(self, function: Callable[..., Any], *values: Any) -> Any:
-        if function in (operator.eq, operator.ne):
-            return _compared(function, *values)
+        is_comparison = function in (operator.eq, operator.ne)
+        if is_comparison and any(value is None for value in values):
+            return function is operator.ne
         if any(hasattr(value, "compute") for value in values):
             return NotImplemented  # a deferred value has the operator
-        given = [_operand(value, self) for value in values]
-        if function is operator.truediv:
-            given = [_divided(value) for value in given]
-        return wrapped(function(*given))
+        try:
+            return wrapped(np.asarray(calculated(function, *values)))
+        except SpecError:
+            if is_comparison and not _go_together(*values):
+                return Tensor(np.asarray(function is operator.ne))
+            raise
 
     def __getitem__(self, index: Any) -> Any:
         """Return an element, a row, or some of them."""
@@ -348,118 +351,20 @@ def tensor(value: Any, dtype: Any = None, shape: Any = None) -> Tensor:
     """
     if isinstance(value, Tensor) and dtype is None and shape is None:
         return value
-    array = _array_of(value)
-    if dtype is not None:
-        is_array = isinstance(value, np.ndarray | Tensor)
-        array = _as_type(array, as_dtype(dtype), may_cut=is_array)
-    if shape is not None:
-        array = _filled(array, tuple(shape))
-    return Tensor(array)
+    return Tensor(array_of(value, None if dtype is None else as_dtype(dtype), shape))
 
 
-def _array_of(value: Any) -> Array:
-    is_python = not hasattr(value, "dtype") and not hasattr(value, "__array__")
-    first = _first(value) if is_python else value
-    if isinstance(first, str | bytes | bytearray):
-        return _as_bytes(np.asarray(value, object))
-    if isinstance(first, Tensor):
-        return np.asarray(_arrays(value), np.asarray(first).dtype)
-    array = np.asarray(value)
-    if array.dtype.kind in "USO":
-        return _as_bytes(np.asarray(value, object))
-    if is_python and array.dtype.kind in "iu" and _fits_int32(array):
-        array = array.astype(np.int32)
-    elif is_python and array.dtype == np.float64:
-        array = array.astype(getattr(first, "dtype", np.float32))
-    return array
-
-
-def _first(value: Any) -> Any:
-    """Return the first value of nested lists: whose type is that of all."""
-    while isinstance(value, list | tuple) and value:
-        value = value[0]
-    return value
-
-
-def _arrays(value: Any) -> Any:
-    """Return nested lists of Tensors as those of arrays."""
-    if isinstance(value, list | tuple):
-        return [_arrays(one) for one in value]
-    return np.asarray(value) if isinstance(value, Tensor) else value
-
-
-def _fits_int32(array: Array) -> bool:
-    limits = np.iinfo(np.int32)
-    return not array.size or bool(array.min() >= limits.min and array.max() <= limits.max)
-
-
-def _as_bytes(array: Array) -> Array:
-    made = np.empty(array.shape, object)
-    made[...] = np.vectorize(_bytes_of, otypes=[object])(array) if array.size else array
-    return made
-
-
-def _bytes_of(one: Any) -> bytes:
-    if not isinstance(one, str | bytes | bytearray):
-        raise ValueError(  # noqa: TRY004 - as TensorFlow
-            f"Can't convert {one!r} to a value of dtype string, nor mixed types"
-        )
-    return one.encode() if isinstance(one, str) else bytes(one)
-
-
-def _as_type(array: Array, dtype: DType, *, may_cut: bool = False) -> Array:
-    if not array.size:
-        return np.empty(array.shape, as_numpy(dtype))
-    if (dtype == string) != (array.dtype.kind == "O"):
-        raise TypeError(f"Cannot convert {array.tolist()!r} to EagerTensor of dtype {dtype.name}")
-    if dtype.is_integer and array.dtype.kind == "f" and not may_cut:
-        raise TypeError(f"Cannot convert {array.tolist()!r} to EagerTensor of dtype {dtype.name}")
-    return array.astype(as_numpy(dtype))
-
-
-def _filled(array: Array, shape: tuple[int, ...]) -> Array:
-    if array.size == 1 and int(np.prod(shape)) != 1:
-        return np.broadcast_to(array.reshape(()), shape).copy()
-    if array.size != int(np.prod(shape)):
-        raise TypeError(f"a value of {array.size} elements has no shape {shape}")
-    return array.reshape(shape)
-
-
-def _operand(value: Any, other: Tensor) -> Any:
-    """Return a value as NumPy calculates with it; what is no Tensor yet is of the other's type."""
-    if not isinstance(value, Tensor):
-        kinds = _ALIKE.get(type(value))
-        if kinds is not None and np.asarray(other.given).dtype.kind in kinds:
-            return value  # NumPy takes it for one of the other's type
-        value = tensor(value, other.dtype)
-    array = np.asarray(value)
-    return array[()] if array.dtype == object else array
-
-
-def _divided(array: Any) -> Any:
-    """Return what is divided: TensorFlow takes integers of up to 16 bits for float32."""
-    is_short = isinstance(array, np.ndarray) and array.dtype in _SHORT
-    return array.astype(np.float32) if is_short else array
-
-
-def _compared(function: Callable[..., Any], one: Any, other: Any) -> Any:
-    if other is None or one is None:
-        return function is operator.ne
-    left, right = _comparable(one), _comparable(other)
+def _go_together(one: Any, other: Any) -> bool:
     try:
-        return wrapped(np.asarray(function(left, right)))
-    except ValueError:  # shapes that do not go together
-        return function is operator.ne
+        np.broadcast_shapes(np.shape(one), np.shape(other))
+    except ValueError:
+        return False
+    return True
 
 
 def _block(text: str) -> str:
     """Return text of several lines as TensorFlow shows it: below what is before it."""
     return "\n" + text if "\n" in text else text
-
-
-def _comparable(value: Any) -> Any:
-    is_text = isinstance(value, str | bytes | list | tuple)
-    return np.asarray(tensor(value) if is_text else value)
 
 
 def _index(index: Any) -> Any:

@@ -1,0 +1,30 @@
+"""`tf.compat.v1`: all of `tf`, and what TensorFlow 1 does otherwise under the same name.
+
+Example:
+    >>> from tfrecs import tf
+    >>> pairs = [[1, 2], [3, 4]]
+    >>> tf.compat.v1.where([True, False], pairs, [[0, 0], [0, 0]]).numpy()  # rows
+    array([[1, 2],
+           [0, 0]], dtype=int32)
+    >>> tf.where([True, False], pairs, [[0, 0], [0, 0]]).numpy()  # columns
+    array([[1, 0],
+           [3, 0]], dtype=int32)
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from tfrecs.tf import image_v1 as image
+from tfrecs.tf.choosing import where_rows as where
+
+__all__ = ["image", "where"]
+
+
+def __getattr__(name: str) -> Any:
+    return getattr(sys.modules["tfrecs.tf"], name)
+
+
+def __dir__() -> list[str]:
+    return dir(sys.modules["tfrecs.tf"])
