@@ -128,7 +128,9 @@ def test_compressed_read_as_plain_is_an_error(tmp_path: Path, codec: str) -> Non
     assert caught.value.path == str(path)
 
 
-@pytest.mark.parametrize("unknown", ["BZ2", "gzip", "zlib", "SNAPPY", "none", "Auto", " "])
+@pytest.mark.parametrize(
+    "unknown", ["BZ2", "gzipped", "zst", "SNAPPY", "no", "automatic", " ", " gz"]
+)
 def test_unknown_compression_types(tmp_path: Path, unknown: str) -> None:
     path = frames.save(tmp_path / "a", frames.plain(RECORDS))
     for use in (tfrecs.RecordReader, tfrecs.RecordWriter, tfrecs.count, tfrecs.verify):

@@ -9,27 +9,23 @@ import numpy as np
 import numpy.typing as npt
 from typing_extensions import disjoint_base
 
+from tfrecs import native as _native
 from tfrecs.errors import Error, ParseError
-from tfrecs.native import Feature as _Feature
 from tfrecs.native import How as _How
-from tfrecs.native import Limits as _Limits
 from tfrecs.native import List as _List
 from tfrecs.native import Memory as _Memory
 from tfrecs.native import Path as _Path
-from tfrecs.native import Pieces as _Pieces
 from tfrecs.native import Place as _Place
-from tfrecs.native import Plain as _Plain
-from tfrecs.native import Step as _Step
 
 __all__ = ["Buffer", "Columns", "EventDecoder", "Foreign", "Gather", "IndexedFile", "Indexing"]
-__all__ += ["Iteration", "Meter", "Reader", "RecordSequence", "Records", "Salvage", "Scan"]
-__all__ += ["Watch", "Writer", "coordinates", "count_records", "decode_batch", "decode_example"]
-__all__ += ["decode_png", "decode_raw", "decode_sequence_batch", "decode_sequence_example"]
-__all__ += ["digest_file", "encode_batch", "encode_example", "encode_sequence_batch"]
-__all__ += ["encode_sequence_example", "find_temporaries", "first_outside", "keep_open"]
-__all__ += ["order_at", "order_length", "parse_tensors", "pick_records", "resize_image"]
-__all__ += ["serialize_strings", "side_by_side", "sparse_column", "sparse_indices", "split_lists"]
-__all__ += ["tensor_header"]
+__all__ += ["Iteration", "Meter", "Reader", "RecordSequence", "Records", "Salvage", "Scan", "Watch"]
+__all__ += ["Writer", "compression_named", "compression_of_name", "coordinates", "count_records"]
+__all__ += ["decode_batch", "decode_example", "decode_png", "decode_raw", "decode_sequence_batch"]
+__all__ += ["decode_sequence_example", "digest_file", "encode_batch", "encode_example"]
+__all__ += ["encode_sequence_batch", "encode_sequence_example", "find_temporaries", "first_outside"]
+__all__ += ["keep_open", "order_at", "order_length", "parse_tensors", "pick_records"]
+__all__ += ["resize_image", "serialize_strings", "side_by_side", "sparse_column", "sparse_indices"]
+__all__ += ["split_lists", "tensor_header"]
 
 @final
 class Records:
@@ -79,7 +75,7 @@ class Reader:
     """Reads the records of one file."""
 
     def __new__(
-        cls, path: _Path, compression_type: str, verify: bool, limits: _Limits = ...
+        cls, path: _Path, compression_type: str, verify: bool, limits: _native.Limits = ...
     ) -> Self: ...
     @property
     def compression_type(self) -> str:
@@ -141,7 +137,7 @@ class Indexing(Iterator[IndexedFile]):
     """Goes over all records of files, and hands out each file with its index, in order."""
 
     def __new__(
-        cls, paths: list[str], compression_type: str, threads: int, limits: _Limits
+        cls, paths: list[str], compression_type: str, threads: int, limits: _native.Limits
     ) -> Self: ...
     def __iter__(self) -> Self: ...
     def __next__(self) -> IndexedFile: ...
@@ -149,7 +145,13 @@ class Indexing(Iterator[IndexedFile]):
 def keep_open(most: int) -> None:
     """Keeps at most so many files of sequences open from now on."""
 
-def count_records(path: _Path, compression_type: str, threads: int, limits: _Limits) -> int:
+def compression_named(name: str) -> str:
+    """TensorFlow's name of a compression, by any of its spellings; "auto" stays."""
+
+def compression_of_name(path: _Path) -> str | None:
+    """The compression that the ending of a file's name says, or None."""
+
+def count_records(path: _Path, compression_type: str, threads: int, limits: _native.Limits) -> int:
     """The number of records in a file, by their headers where that can be done."""
 
 @disjoint_base
@@ -162,7 +164,7 @@ class RecordSequence:
         files: list[IndexedFile],
         verify: bool,
         threads: int,
-        limits: _Limits,
+        limits: _native.Limits,
         memory_map: bool,
     ) -> None:
         """Is the records of `files` from now on, one behind the other."""
@@ -199,7 +201,7 @@ class Salvage:
         mode: str,
         max_lost_bytes: int | None,
         max_lost_records: int | None,
-        limits: _Limits,
+        limits: _native.Limits,
     ) -> Self: ...
     @property
     def compression_type(self) -> str:
@@ -252,10 +254,10 @@ class Scan(_Batches):
         threads: int,
         compression_type: str,
         verify: bool,
-        limits: _Limits,
+        limits: _native.Limits,
         most_bytes: int | None = None,
-        features: tuple[_Feature, ...] | None = None,
-        lists: tuple[_Feature, ...] | None = None,
+        features: tuple[_native.Feature, ...] | None = None,
+        lists: tuple[_native.Feature, ...] | None = None,
         skip_corrupt: bool = False,
         keep: bool = False,
         most_ahead: int | None = None,
@@ -263,10 +265,10 @@ class Scan(_Batches):
     def take_skipped(self) -> list[tuple[str, int, int, Error]]:
         """What has been skipped since the last call: path, begin, end and reason of each region."""
 
-def order_length(steps: Sequence[_Step]) -> int | None:
+def order_length(steps: Sequence[_native.Step]) -> int | None:
     """How many elements a pass has; none: it has no end."""
 
-def order_at(steps: Sequence[_Step], start: int, stop: int, epoch: int) -> list[int]:
+def order_at(steps: Sequence[_native.Step], start: int, stop: int, epoch: int) -> list[int]:
     """Which records come from place `start` on, up to `stop`, of the pass that these steps make."""
 
 @final
@@ -276,14 +278,14 @@ class Gather(_Batches):
     def __new__(
         cls,
         pool: RecordSequence | Records,
-        steps: Sequence[_Step],
+        steps: Sequence[_native.Step],
         epoch: int,
         batch: int,
         drop_remainder: bool,
         first_batch: int,
         num_threads: int,
-        features: tuple[_Feature, ...] | None = None,
-        lists: tuple[_Feature, ...] | None = None,
+        features: tuple[_native.Feature, ...] | None = None,
+        lists: tuple[_native.Feature, ...] | None = None,
         keep: bool = False,
         most_ahead: int | None = None,
     ) -> Self: ...
@@ -365,7 +367,7 @@ class Columns:
     """Columns of equal length."""
 
     @staticmethod
-    def build(rows: int, columns: Sequence[_Pieces], borrowed: bool = False) -> Columns:
+    def build(rows: int, columns: Sequence[_native.Pieces], borrowed: bool = False) -> Columns:
         """Columns of `rows` rows from pieces, copied; `borrowed` for a call they do not outlive."""
     @property
     def num_rows(self) -> int:
@@ -376,7 +378,7 @@ class Columns:
     def column(
         self, index: int
     ) -> tuple[str, Buffer, Buffer | None, tuple[int, ...], tuple[Buffer, ...], Buffer | None]:
-        """The pieces of a column, as of _Pieces, but which rows are there, and its dtype's name."""
+        """The pieces of a column, as of Pieces, but which rows are there, and its dtype's name."""
     def values(self, index: int) -> Buffer:
         """The values of column `index`, which has neither lists nor byte strings."""
     def column_to_arrow(self, index: int) -> tuple[object, object]:
@@ -399,15 +401,15 @@ class EventDecoder:
 
 def decode_batch(
     records: Records | Iterable[bytes],
-    spec: tuple[_Feature, ...] | None,
+    spec: tuple[_native.Feature, ...] | None,
     names: Sequence[str] | None = None,
 ) -> Columns:
     """Decodes Examples into columns; see `tfrecs.decode_batch`."""
 
 def decode_sequence_batch(
     records: Records | Iterable[bytes],
-    context: tuple[_Feature, ...] | None,
-    lists: tuple[_Feature, ...] | None,
+    context: tuple[_native.Feature, ...] | None,
+    lists: tuple[_native.Feature, ...] | None,
     names: Sequence[str] | None = None,
 ) -> tuple[Columns, Columns]:
     """Decodes SequenceExamples into the columns of their contexts and of their feature lists."""
@@ -441,14 +443,14 @@ def decode_example(record: bytes) -> dict[str, _List]:
 def decode_sequence_example(record: bytes) -> tuple[dict[str, _List], dict[str, list[_List]]]:
     """The context of a SequenceExample as a dict of lists, its feature lists as lists of lists."""
 
-def encode_example(features: Mapping[str, Any], sort_keys: bool, plain: _Plain) -> bytes:
+def encode_example(features: Mapping[str, Any], sort_keys: bool, plain: _native.Plain) -> bytes:
     """A mapping as the bytes of an Example."""
 
 def encode_sequence_example(
     context: Mapping[str, Any],
     feature_lists: Mapping[str, Iterable[Any]],
     sort_keys: bool,
-    plain: _Plain,
+    plain: _native.Plain,
 ) -> bytes:
     """Two mappings as the bytes of a SequenceExample."""
 

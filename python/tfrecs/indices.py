@@ -13,7 +13,7 @@ from typing import Self
 
 from tfrecs import _core
 from tfrecs.errors import Error, FileError, MissingFileError, SpecError
-from tfrecs.limits import NO_LIMITS, Limits, checked_threads
+from tfrecs.limits import NO_LIMITS, Limits, checked_compression, checked_threads
 from tfrecs.logs import logger
 from tfrecs.paths import Paths, expand_paths
 
@@ -85,7 +85,7 @@ def write_indices(
         wanted = [os.fspath(path) for path in given]
         _one_for_each(files, wanted)
     _spare(files, wanted)
-    codec, threads = compression_type or "", checked_threads(num_threads)
+    codec, threads = checked_compression(compression_type), checked_threads(num_threads)
     built = _core.Indexing(files, codec, threads, NO_LIMITS)
     for where, file in zip(wanted, built, strict=True):
         file.save(where, format == "text")
@@ -149,7 +149,7 @@ def indexed_files(
         limits: What checked_limits() returns.
     """
     files = expand_paths(paths)
-    codec = compression_type or ""
+    codec = checked_compression(compression_type)
     if index_paths is None:
         found = [_kept(path, codec) if look else None for path in files]
     else:
@@ -170,7 +170,7 @@ def _built(built: _core.Indexing, path: str) -> _core.IndexedFile:
 
 def is_indexed(paths: Paths, compression_type: str | None) -> bool:
     """Return whether an index of each file is kept, and fits."""
-    return all(_kept(path, compression_type or "") for path in expand_paths(paths))
+    return all(_kept(path, checked_compression(compression_type)) for path in expand_paths(paths))
 
 
 def _kept(path: str, codec: str) -> Indexed | None:

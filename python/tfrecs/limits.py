@@ -1,10 +1,11 @@
-"""Numbers that callers give: positive integers, how many threads, and how much is too much."""
+"""Check arguments: positive integers, numbers of threads, limits of bytes, compressions."""
 
 import os
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from tfrecs import _core
 from tfrecs.errors import SpecError
 
 # The most bytes of a record, and out of a compressed file; None: what holds by default.
@@ -66,6 +67,26 @@ def checked_limits(max_record_bytes: int | None, max_decompressed_bytes: int | N
         for name, limit in given.items()
     )
     return record, decompressed
+
+
+def checked_compression(compression_type: Any) -> str:
+    """Return TensorFlow's name of a compression: "", "GZIP" or "ZLIB"; "auto" stays.
+
+    Args:
+        compression_type: Any spelling, in any case: "gzip", "gz", "zlib", "zz", "none"; None is "".
+
+    Raises:
+        SpecError: There is no such compression.
+
+    Example:
+        >>> checked_compression("gz"), checked_compression(None)
+        ('GZIP', '')
+    """
+    if not isinstance(compression_type, str | None):
+        raise SpecError(
+            f"Not a valid compression_type: {compression_type!r}; it must be str or None"
+        )
+    return _core.compression_named(compression_type or "")
 
 
 def checked_threads(num_threads: int | None) -> int:

@@ -8,7 +8,7 @@ from typing import Self
 
 from tfrecs import _core
 from tfrecs.errors import Error, SpecError
-from tfrecs.limits import NO_LIMITS, Limits, checked_limits, checked_threads
+from tfrecs.limits import NO_LIMITS, Limits, checked_compression, checked_limits, checked_threads
 from tfrecs.paths import Path, Paths, expand_paths, local_path
 
 Records = _core.Records
@@ -23,7 +23,7 @@ class RecordReader(_core.Iteration, Iterator[bytes]):
     Args:
         path: The file.
         compression_type: "auto" decides from the file's first bytes, whatever its name; "", "GZIP"
-            or "ZLIB" (TensorFlow's names) insist.
+            or "ZLIB" (in any spelling) insist.
         verify: Whether to check the checksum of each record's data. False is for files whose writer
             did not compute it; the checksum of the length is checked always.
         max_record_bytes: The longest record that is read. None is 4 GiB where the size of the file
@@ -63,7 +63,9 @@ class RecordReader(_core.Iteration, Iterator[bytes]):
         del input_buffer_size, window_bits
         self.path = local_path(path)
         limits = checked_limits(max_record_bytes, max_decompressed_bytes)
-        self._reader = _core.Reader(self.path, compression_type or "", verify, limits)
+        self._reader = _core.Reader(
+            self.path, checked_compression(compression_type), verify, limits
+        )
         self._iterate_over(self._reader)
 
     @property

@@ -10,7 +10,7 @@ from pathlib import Path as FilePath
 
 from tfrecs import _core
 from tfrecs.errors import Error, ExistingFileError, SpecError
-from tfrecs.limits import checked_limits
+from tfrecs.limits import checked_compression, checked_limits
 from tfrecs.paths import Path, local_path
 from tfrecs.records import Records
 from tfrecs.writer import RecordWriter
@@ -182,7 +182,7 @@ def salvage(
     lost_bytes = _checked("max_lost_bytes", max_lost_bytes)
     lost_records = _checked("max_lost_records", max_lost_records)
     limits = checked_limits(max_record_bytes, max_decompressed_bytes)
-    codec = compression_type or ""
+    codec = checked_compression(compression_type)
     return Salvage(_core.Salvage(name, codec, mode, lost_bytes, lost_records, limits), name)
 
 
@@ -238,7 +238,7 @@ def repair(
     dst: Path,
     compression_type: str | None = "auto",
     *,
-    output_compression_type: str | None = "same",
+    output_compression_type: str | None = "auto",
     max_lost_bytes: int | None = None,
     max_lost_records: int | None = None,
     max_record_bytes: int | None = None,
@@ -255,7 +255,9 @@ def repair(
         dst: The clean copy. A file of this name is replaced, as RecordWriter does, unless
             `overwrite` is False. (`tfrecs repair` refuses, unless it is told to.)
         compression_type: How `src` is compressed, as for RecordReader.
-        output_compression_type: How to compress `dst`: "same" as `src`, or as for RecordWriter.
+        output_compression_type: How to compress `dst`. "auto" goes by its name if that ends in .gz,
+            .gzip, .zz or .zlib, and is "same" otherwise and for `src` itself; "same" is as `src`;
+            "", "GZIP" and "ZLIB" insist.
         max_lost_bytes: As for salvage().
         max_lost_records: As for salvage().
         max_record_bytes: As for salvage().
@@ -284,10 +286,9 @@ def repair(
         max_record_bytes=max_record_bytes,
         max_decompressed_bytes=max_decompressed_bytes,
     )
-    same = output_compression_type == "same"
-    codec = found.compression_type if same else output_compression_type
-    regions = []
-    with RecordWriter(local_path(dst), codec, mode="w" if overwrite else "x") as out:
+    output, regions = local_path(dst), []
+    codec = _output_codec(found, output, output_compression_type)
+    with RecordWriter(output, codec, mode="w" if overwrite else "x") as out:
         for piece in found.batches():
             if isinstance(piece, SkippedRegion):
                 regions.append(piece)
@@ -298,6 +299,15 @@ def repair(
     )
     found.close()
     return report
+
+
+def _output_codec(found: Salvage, dst: str, asked: str | None) -> str:
+    """Return how to compress the clean copy."""
+    if asked not in ("auto", "same"):
+        return checked_compression(asked)
+    in_place = os.path.realpath(dst) == os.path.realpath(found.path)
+    named = None if asked == "same" or in_place else _core.compression_of_name(dst)
+    return found.compression_type if named is None else named
 
 
 class Original:

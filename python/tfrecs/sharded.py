@@ -6,9 +6,11 @@ from collections.abc import Iterable
 from types import TracebackType
 from typing import Any, Self
 
+from tfrecs import _core
 from tfrecs.errors import SpecError, StateError
 from tfrecs.feature_data import features_to_data
 from tfrecs.features import Features
+from tfrecs.limits import checked_compression
 from tfrecs.manifest import ManifestFile, ShardEntry, manifest_text, sha256_of
 from tfrecs.paths import Path
 from tfrecs.records import Records
@@ -109,7 +111,7 @@ class ShardedWriter:
         self._num_shards = num_shards
         self._max_bytes = max_bytes
         self._max_records = max_records
-        self._compression_type = compression_type
+        self._compression_type = checked_compression(compression_type)
         self._level = level
         self._sync = sync
         self._num_threads = num_threads
@@ -121,6 +123,8 @@ class ShardedWriter:
         self._closed = False
         self.paths: list[str] = []
         self._check_names(num_shards or 2)
+        if self._compression_type == "auto":
+            _core.compression_of_name(self._path(0, num_shards or 1))
         self.manifest_path = self._manifest_name(manifest)
         if self.manifest_path is None and (sha256 or schema is not None):
             raise SpecError("sha256 and schema are for a manifest: give manifest=True, or its path")

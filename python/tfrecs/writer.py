@@ -9,7 +9,7 @@ from typing import Self
 
 from tfrecs import _core
 from tfrecs.errors import Error, StateError
-from tfrecs.limits import checked_threads
+from tfrecs.limits import checked_compression, checked_threads
 from tfrecs.paths import Path
 from tfrecs.records import Records
 
@@ -37,8 +37,9 @@ class RecordWriter:
 
     Args:
         path: The file.
-        compression_type: "auto" goes by the name (.gz and .gzip: GZIP; .zz and .zlib: ZLIB); "",
-            "GZIP" or "ZLIB" insist.
+        compression_type: "auto" goes by the name (.gz and .gzip: GZIP; .zz and .zlib: ZLIB; .zst
+            and others that cannot be written are refused); "", "GZIP" or "ZLIB" insist, under any
+            name. Other spellings are understood: "gzip", "gz", "zlib", "none".
         level: How hard to compress, 0 (not at all) to 9; None is 6.
         mode: "w" replaces a file, "x" refuses one that exists, "a" writes behind its records. In
             mode "a" the old records are read first. If the file was cut, all its whole records
@@ -118,7 +119,7 @@ class RecordWriter:
         threads = None if as_zlib else checked_threads(num_threads)
         level = compression_level if level is None else level
         deflate = (level, *zlib)
-        codec = compression_type or ""
+        codec = checked_compression(compression_type)
         self._writer = _core.Writer(
             self.path, codec, mode, atomic, sync, threads, resume, self._keeps_digest, deflate
         )

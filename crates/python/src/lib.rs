@@ -83,7 +83,7 @@ mod _core {
     #[pymodule_export]
     use crate::raw::decode_raw;
     #[pymodule_export]
-    use crate::reader::{PyIteration, PyReader};
+    use crate::reader::{PyIteration, PyReader, compression_named, compression_of_name};
     #[pymodule_export]
     use crate::records::{PyRecords, pick_records};
     #[pymodule_export]

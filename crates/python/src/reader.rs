@@ -17,17 +17,26 @@ use crate::pipe;
 use crate::records::PyRecords;
 use crate::shared::Shared;
 
-/// TensorFlow's name of a compression, `"auto"` for none in particular.
+/// A compression by any of its names; `"auto"` for none in particular.
 pub fn compression_of(name: &str) -> Result<Option<Compression>> {
-    match name {
-        "auto" => Ok(None),
-        "" => Ok(Some(Compression::None)),
-        "GZIP" => Ok(Some(Compression::Gzip)),
-        "ZLIB" => Ok(Some(Compression::Zlib)),
-        other => Err(Error::spec(format!(
-            "Not a valid compression_type: {other:?} (it is \"\", \"GZIP\", \"ZLIB\" or \"auto\")"
-        ))),
+    if name.eq_ignore_ascii_case("auto") {
+        return Ok(None);
     }
+    Compression::named(name).map(Some)
+}
+
+/// `compression_named(name)`: TensorFlow's name of it; "auto" stays.
+#[pyfunction]
+pub fn compression_named(py: Python<'_>, name: &str) -> PyResult<&'static str> {
+    let found = compression_of(name).or_raise(py)?;
+    Ok(found.map_or("auto", Compression::name))
+}
+
+/// `compression_of_name(path)`: what the ending of a file's name says, or None.
+#[pyfunction]
+pub fn compression_of_name(py: Python<'_>, path: PathBuf) -> PyResult<Option<&'static str>> {
+    let found = Compression::of_name(&path).or_raise(py)?;
+    Ok(found.map(Compression::name))
 }
 
 /// `max_record_bytes` and `max_decompressed_bytes`, as Python's side gives them to whatever reads files.

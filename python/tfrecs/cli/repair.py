@@ -21,7 +21,9 @@ def repair(
     src: Annotated[str, typer.Argument(help="The damaged file.", metavar="SRC")],
     dst: Annotated[
         str | None,
-        typer.Argument(help="The clean copy, compressed as SRC is.", metavar="DST"),
+        typer.Argument(
+            help="The clean copy, compressed as its name says, else as SRC is.", metavar="DST"
+        ),
     ] = None,
     in_place: Annotated[
         bool,

@@ -22,6 +22,7 @@ from tfrecs.errors import (
     MissingFileError,
     SpecError,
 )
+from tfrecs.limits import checked_compression
 from tfrecs.sharded import ShardedWriter
 
 OnError: TypeAlias = Literal["skip", "fail"]
@@ -113,10 +114,8 @@ class Output:
     def __post_init__(self) -> None:
         """Check what can be checked before any work is done."""
         _check_splits(self.splits)
-        if self.compression_type not in SUFFIXES:
-            raise SpecError(
-                f'there is no compression_type {self.compression_type!r}: use "", "GZIP" or "ZLIB"'
-            )
+        if checked_compression(self.compression_type) not in SUFFIXES:
+            raise SpecError('compression_type is "", "GZIP" or "ZLIB", not "auto"')
         if self.on_error not in ("skip", "fail"):
             raise SpecError(f'on_error is "skip" or "fail", not {self.on_error!r}')
         if isinstance(self.num_shards, Mapping) and set(self.num_shards) != set(self.splits):
@@ -156,11 +155,11 @@ class Output:
     def writer(self, split: str, input_bytes: int) -> ShardedWriter:
         """Open the shards of a split."""
         folder = os.fspath(self.folder).replace("{", "{{").replace("}", "}}")
-        suffix = SUFFIXES[self.compression_type]
+        codec = checked_compression(self.compression_type)
         return ShardedWriter(
-            os.path.join(folder, f"{split}-{{shard:05d}}-of-{{num_shards:05d}}{suffix}"),  # noqa: PTH118 - keeps the name as given
+            os.path.join(folder, f"{split}-{{shard:05d}}-of-{{num_shards:05d}}{SUFFIXES[codec]}"),  # noqa: PTH118 - keeps the name as given
             num_shards=self.shards_of(split, input_bytes),
-            compression_type=self.compression_type,
+            compression_type=codec,
         )
 
 

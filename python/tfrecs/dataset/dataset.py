@@ -20,7 +20,7 @@ from tfrecs.dataset.trace import Trace
 from tfrecs.dataset.transforms import Transforms
 from tfrecs.features import Features
 from tfrecs.leaves import integration
-from tfrecs.limits import checked_limit, checked_limits, checked_threads
+from tfrecs.limits import checked_compression, checked_limit, checked_limits, checked_threads
 from tfrecs.paths import Paths
 from tfrecs.records import Records
 from tfrecs.salvage import SkippedRegion
@@ -111,7 +111,7 @@ class Dataset(Transforms, Exports, Sources):
     ) -> None:
         """Describe what to read."""
         reading = Reading(
-            compression_type or "",
+            checked_compression(compression_type),
             bool(verify),
             checked_limits(max_record_bytes, max_decompressed_bytes),
             checked_threads(num_threads),

@@ -12,7 +12,7 @@ from tfrecs.dataset.memory import Foreigners, Memory, Opened, RecordSource
 from tfrecs.dataset.node import Node
 from tfrecs.dataset.spec import Spec
 from tfrecs.errors import SpecError
-from tfrecs.limits import checked_limit, checked_limits, checked_natural
+from tfrecs.limits import checked_compression, checked_limit, checked_limits, checked_natural
 from tfrecs.paths import Paths, expand_paths
 from tfrecs.records import Records
 
@@ -193,7 +193,7 @@ def _foreign(
 ) -> Foreign:
     cycle = checked_limit("cycle_length", turns[0])
     block = checked_limit("block_length", turns[1])
-    compression = compression_type or ""
+    compression = checked_compression(compression_type)
     if compression not in ("", "auto", "GZIP", "ZLIB"):
         raise SpecError(
             f'compression_type must be "auto", "", "GZIP" or "ZLIB", not {compression!r}'

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from tfrecs import _core
 from tfrecs.dataset.batching import Batching, checked_callable
 from tfrecs.dataset.cache import Cache
 from tfrecs.dataset.cache_file import CacheFile
@@ -274,7 +275,8 @@ class Transforms(Batching):
             StateError: By iterating: the file is of another plan, or of other files; the text says
                 what differs. Functions are known by their names and their own code, not by what
                 they call.
-            SpecError: By iterating: there is something in an element that no file can keep.
+            SpecError: The name ends in a compression that cannot be written, such as .zst. By
+                iterating: there is something in an element that no file can keep.
 
         Example:
             >>> import tfrecs
@@ -286,7 +288,9 @@ class Transforms(Batching):
         """
         if path is None:
             return self._with(Cache(self.node))
-        return self._with(CacheFile(self.node, os.fsdecode(path)))
+        name = os.fsdecode(path)
+        _core.compression_of_name(name)
+        return self._with(CacheFile(self.node, name))
 
     def zip(self, *others: Transforms) -> Self:
         """Return a dataset of tuples of an element of each, until the first of them ends."""

@@ -70,7 +70,10 @@ impl Tail {
     pub fn agree(&self, path: &Path, asked: Option<Compression>) -> Result<Compression> {
         let found = self.compression;
         if self.length == 0 {
-            return Ok(asked.unwrap_or_else(|| Compression::of_suffix(path)));
+            return match asked {
+                Some(asked) => Ok(asked),
+                None => Ok(Compression::of_name(path)?.unwrap_or_default()),
+            };
         }
         if asked.is_some_and(|asked| asked != found) {
             return Err(Error::spec(format!(

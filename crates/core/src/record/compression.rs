@@ -4,6 +4,8 @@
 //! source delivers everything that can be decompressed before it reports what is wrong with the
 //! rest, and it tells a clean end from a cut: a stream without its trailer is an error here.
 
+mod names;
+
 use std::io::{self, Read};
 
 use zlib_rs::{Inflate, InflateFlush};
@@ -26,31 +28,6 @@ pub enum Compression {
     Gzip,
     /// One zlib stream (RFC 1950): `"ZLIB"`.
     Zlib,
-}
-
-impl Compression {
-    /// TensorFlow's name of it.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::None => "",
-            Self::Gzip => "GZIP",
-            Self::Zlib => "ZLIB",
-        }
-    }
-
-    /// What the end of a file's name says.
-    #[must_use]
-    pub fn of_suffix(path: &std::path::Path) -> Self {
-        let suffix = path
-            .extension()
-            .map(|s| s.to_string_lossy().to_ascii_lowercase());
-        match suffix.as_deref() {
-            Some("gz" | "gzip") => Self::Gzip,
-            Some("zz" | "zlib") => Self::Zlib,
-            _ => Self::None,
-        }
-    }
 }
 
 /// A stream of frames.

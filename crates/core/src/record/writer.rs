@@ -45,6 +45,19 @@ pub struct WriteOptions {
     pub digest: bool,
 }
 
+impl WriteOptions {
+    /// The compression to write `path` with.
+    ///
+    /// # Errors
+    /// As [`Compression::of_name`].
+    fn compression_of(&self, path: &Path) -> Result<Compression> {
+        match self.compression {
+            Some(asked) => Ok(asked),
+            None => Ok(Compression::of_name(path)?.unwrap_or_default()),
+        }
+    }
+}
+
 impl Default for WriteOptions {
     fn default() -> Self {
         Self {
@@ -103,9 +116,7 @@ impl RecordWriter {
     }
 
     pub(super) fn open_on(disk: &Disk, path: &Path, options: &WriteOptions) -> Result<Self> {
-        let compression = options
-            .compression
-            .unwrap_or_else(|| Compression::of_suffix(path));
+        let compression = options.compression_of(path)?;
         // Options that make no sense are refused before anything is opened.
         Self::outlet(compression, 0, options)?;
         let mut destination = Self::destination(disk, path, options)?;
@@ -191,9 +202,7 @@ impl RecordWriter {
     /// # Errors
     /// [`crate::ErrorKind::Spec`] for parameters that zlib refuses.
     pub fn to_file(file: File, path: &Path, options: &WriteOptions) -> Result<Self> {
-        let compression = options
-            .compression
-            .unwrap_or_else(|| Compression::of_suffix(path));
+        let compression = options.compression_of(path)?;
         let outlet = Self::outlet(compression, 0, options)?;
         let destination = Destination::opened(file, path);
         Ok(Self::new(destination, path, compression, outlet, options))
