@@ -1,6 +1,7 @@
 """`tfrecs.tf` where it once answered otherwise than TensorFlow, without an error."""
 
 import operator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -74,3 +75,47 @@ def test_resize_of_version_1_aligns_the_first_pixels() -> None:
     assert resize(row, [1, 2], align_corners=True).numpy().ravel().tolist() == [0, 3]
     assert tf.image.resize(row, [1, 2]).numpy().ravel().tolist() == [0.5, 2.5]
     assert tf.compat.v1.image.decode_png is tf.image.decode_png
+
+
+def passes(counts: list[int]) -> Any:
+    """Return a dataset of a generator whose passes have so many elements, then none."""
+    left = iter(counts)
+    return tf.data.Dataset.from_generator(lambda: iter(range(next(left, 0))), tf.int32, ())
+
+
+def test_repeat_goes_on_after_empty_passes() -> None:
+    elements = passes([0, 0, 1, 0, 2, 0]).repeat(6)
+    assert [int(one) for one in elements] == [0, 0, 1]
+    assert list(passes([0, 1]).repeat()) == []  # or there would be no end
+
+
+def test_sparse_values_out_of_map_are_sparse() -> None:
+    value = tf.compat.v1.SparseTensorValue([[0]], [7], [2])
+    (made,) = tf.data.Dataset.range(2).map(lambda _: value).batch(2)
+    assert made.indices.numpy().tolist() == [[0, 0], [1, 0]]
+    assert made.dense_shape.numpy().tolist() == [2, 2]
+
+
+def test_cardinality_of_infinite_and_unknown() -> None:
+    endless = tf.data.Dataset.range(2).repeat()
+    unknown = tf.data.Dataset.range(5).filter(lambda n: n > 1)
+    mixed = [
+        endless.concatenate(unknown),
+        unknown.concatenate(endless),
+        unknown.repeat(),
+        tf.data.Dataset.sample_from_datasets([endless, unknown]),
+        endless.batch(2).unbatch(),
+    ]
+    assert [int(one.cardinality()) for one in mixed] == [tf.data.INFINITE_CARDINALITY] * 5
+    assert int(tf.data.Dataset.zip((endless, unknown)).cardinality()) == -2
+    assert int(unknown.repeat().take(4).cardinality()) == 4
+
+
+def test_one_iterator_writes_a_cache(tmp_path: Path) -> None:
+    kept = tf.data.Dataset.range(3).cache(str(tmp_path / "kept"))
+    first, second = iter(kept), iter(kept)
+    assert int(next(first)) == 0
+    with pytest.raises(tf.errors.AlreadyExistsError, match="kept"):
+        next(second)
+    assert [int(one) for one in first] == [1, 2]
+    assert [int(one) for one in kept] == [0, 1, 2]

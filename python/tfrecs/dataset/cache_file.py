@@ -30,7 +30,7 @@ from tfrecs.dataset.root import Root
 from tfrecs.dataset.saved import Saved, State
 from tfrecs.dataset.spec import Spec
 from tfrecs.dataset.stage import Behind, Run, Stage
-from tfrecs.errors import FileError, StateError
+from tfrecs.errors import ExistingFileError, FileError, StateError
 from tfrecs.lazily import lazily
 from tfrecs.leftovers import leftovers
 from tfrecs.limits import checked_threads
@@ -43,9 +43,15 @@ VERSION = 1
 
 @dataclass(frozen=True, eq=False)
 class CacheFile(Step):
-    """The elements of the source; the first whole pass keeps them in a file for all others."""
+    """The elements of the source; the first whole pass keeps them in a file for all others.
+
+    Attributes:
+        path: The file.
+        shared: Whether a pass may begin while another one writes the file; it then keeps nothing.
+    """
 
     path: str
+    shared: bool = True
 
     def describe(self) -> str:
         """Return the call, without the path: it makes no difference to what comes."""
@@ -203,7 +209,12 @@ class _Filling(Behind):
         super().__init__(source)
         self._node = node
         self._given = 0
-        self._out = _writer(node)
+        self._out: RecordWriter | None = None
+        try:
+            self._out = _writer(node)
+        except BaseException:
+            source.close()
+            raise
 
     def __next__(self) -> Any:
         for element in self._source:
@@ -256,6 +267,12 @@ def _writer(node: CacheFile) -> RecordWriter | None:
     except FileError as error:
         if error.errno != errno.EBUSY:
             raise
+        if not node.shared:
+            raise ExistingFileError(
+                f"{node.path} is being written by another iterator over the dataset: run that to "
+                "its end, or close it, first",
+                path=node.path,
+            ) from error
         logger.debug("another pass is writing %s", node.path)
         return None
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfrecs.dataset.order import Length
+from tfrecs.dataset.order import ENDLESS, Length
 from tfrecs.dataset.saved import Saved, State
 from tfrecs.dataset.several import Several
 from tfrecs.dataset.stage import Run, Stage
@@ -20,6 +20,8 @@ class Concatenate(Several):
     def length(self) -> Length:
         """Return the sum of the lengths."""
         lengths = [part.length() for part in self.parts]
+        if ENDLESS in lengths:
+            return ENDLESS
         return None if None in lengths else sum(length for length in lengths if length is not None)
 
     def begin(self, run: Run, saved: Saved | None) -> Stage:

@@ -41,6 +41,8 @@ class Mix(Several):
         lengths = [part.length() for part in self.parts]
         if self.stop == "first":
             return ENDLESS if all(length == ENDLESS for length in lengths) else None
+        if ENDLESS in lengths:
+            return ENDLESS
         return None if None in lengths else sum(length for length in lengths if length is not None)
 
     def begin(self, run: Run, saved: Saved | None) -> Stage:

@@ -55,7 +55,7 @@ class Repeat(Step):
 
 
 class _Repeat(Stage):
-    """One pass after the other; one without elements is the last, or there would be no end."""
+    """One pass after the other. Without a count one that is empty is the last: there is no end."""
 
     def __init__(self, node: Repeat, run: Run, saved: Saved | None) -> None:
         self._node = node
@@ -70,6 +70,10 @@ class _Repeat(Stage):
     def _is_over(self) -> bool:
         return self._node.count is not None and self._pass >= self._node.count
 
+    def _is_fruitless(self) -> bool:
+        """Whether no other pass is to be expected to have elements, after one that had none."""
+        return self._is_empty and (self._node.count is None or self._node.source.length() == 0)
+
     def _start(self, saved: Saved | None = None) -> Stage:
         # As the native side counts them.
         epoch = self._pass + self._run.epoch * (self._node.count or 0)
@@ -82,8 +86,7 @@ class _Repeat(Stage):
                 return element
             self._source.close()
             self._pass += 1
-            ends = self._is_empty or self._is_over()
-            self._source = None if ends else self._start()
+            self._source = None if self._is_over() or self._is_fruitless() else self._start()
             self._is_empty = True
         raise StopIteration
 

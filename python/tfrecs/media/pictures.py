@@ -110,6 +110,8 @@ def _jpeg(header: Header, wanted: Wanted) -> Pixels:
         mode = "L" if wanted.channels == GREY and image.mode == "RGB" else None
         image.draft(mode, _reduced_size(header, wanted))
         pixels = np.asarray(image)
+    if wanted.fast_dct and (fast := _turbo(header, wanted, strict=False)) is not None:
+        return fast  # Pillow finds no fault that must be told, and has no such method
     if header.color_type == _CMYK:
         return _from_cmyk(pixels, inverted=header.adobe)
     return pixels if pixels.ndim == 3 else pixels[..., None]  # noqa: PLR2004
@@ -125,24 +127,26 @@ def _reduced_size(header: Header, wanted: Wanted) -> tuple[int, int]:
     return reduced_size(whole, (height, width) if turned else (width, height))
 
 
-def _turbo(header: Header, wanted: Wanted) -> Pixels | None:
+def _turbo(header: Header, wanted: Wanted, *, strict: bool = True) -> Pixels | None:
     """Decode by simplejpeg, which is faster; None if it is not there, or finds any fault."""
-    if simplejpeg is None or header.color_type == _CMYK:
+    is_cmyk = header.color_type == _CMYK
+    if simplejpeg is None or (is_cmyk and not wanted.fast_dct):
         return None
     grey = header.color_type == 0 or wanted.channels == GREY
     width, height = _reduced_size(header, wanted)
     try:
         pixels: Pixels = simplejpeg.decode_jpeg(
             header.plain,
-            colorspace="GRAY" if grey else "RGB",
+            colorspace="CMYK" if is_cmyk else "GRAY" if grey else "RGB",
             fastdct=wanted.fast_dct,
             min_height=height,
             min_width=width,
-            strict=True,
+            strict=strict,
         )
     except ValueError:
         return None
-    return pixels
+    # As it is stored; Pillow gives the inverse.
+    return _from_cmyk(255 - pixels, inverted=header.adobe) if is_cmyk else pixels
 
 
 def _from_cmyk(pixels: Pixels, *, inverted: bool) -> Pixels:

@@ -36,7 +36,7 @@ def decode_jpeg(
     dct_method: str = "",
     name: str | None = None,
 ) -> Any:
-    """Decode an image as `tf.io.decode_jpeg`, whose `dct_method=""` is INTEGER_ACCURATE here.
+    """Decode an image as `tf.io.decode_jpeg`, whose `dct_method=""` is INTEGER_FAST.
 
     Raises:
         InvalidArgumentError: The image is broken; or it is asked for in a way that is not there.
@@ -57,12 +57,19 @@ def decode_png(
 @deferrable
 def decode_gif(contents: Any, name: str | None = None) -> Any:
     """Decode all frames of a GIF: shape (frames, height, width, 3)."""
-    return _decoded(contents, 3, uint8, True)
+    made = _decoded(contents, 3, uint8, True)
+    return Tensor(made.given[None]) if made.ndim == 3 else made  # noqa: PLR2004 - one frame
 
 
 @deferrable
 def decode_bmp(contents: Any, channels: int = 0, name: str | None = None) -> Any:
-    """Decode a BMP image."""
+    """Decode a BMP image.
+
+    Raises:
+        InvalidArgumentError: It is another image, or broken.
+    """
+    if not single(contents).startswith(b"BM"):
+        raise SpecError("decode_bmp() takes BMP images, and this is none")
     return _decoded(contents, channels, uint8, False)
 
 
@@ -71,10 +78,15 @@ def _media() -> Any:
     return import_module("tfrecs.media.images")
 
 
-def _decoded(contents: Any, channels: int, dtype: Any, expand: bool, **options: Any) -> Tensor:
+def _decoded(
+    contents: Any, channels: int, dtype: Any, expand: bool, dct_method: str = ""
+) -> Tensor:
     given = single(contents)
     decode = _media().decode_image
-    return Tensor(decode(given, channels or 0, as_dtype(dtype).name, expand, **options))
+    # What TensorFlow takes for "", and for JPEG in all of its functions.
+    method = dct_method or "INTEGER_FAST"
+    kind = as_dtype(dtype).name
+    return Tensor(decode(given, channels or 0, kind, expand, dct_method=method))
 
 
 @deferrable

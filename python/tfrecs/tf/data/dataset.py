@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Self
 
 from tfrecs.dataset import Dataset as Plan
 from tfrecs.dataset.batch import Batch
+from tfrecs.dataset.cache_file import CacheFile
 from tfrecs.dataset.kinds import parsed_of, parsed_where_read
 from tfrecs.errors import MissingFileError, SpecError
 from tfrecs.limits import checked_limit, checked_threads
 from tfrecs.status import FailedPreconditionError, OutOfRangeError
 from tfrecs.tf.data import making, padding
 from tfrecs.tf.data.bound import bound
+from tfrecs.tf.data.cardinality import INFINITE, cardinality_of
 from tfrecs.tf.data.elements import Function, applied, as_numpy, normal
 from tfrecs.tf.data.parsed_ahead import ParsedAhead
 from tfrecs.tf.data.steps import Formed, SameEachTime
@@ -24,7 +27,6 @@ from tfrecs.tf.ops import constant
 from tfrecs.tf.values import Tensor, tensor, wrapped
 
 AUTOTUNE = -1
-INFINITE, UNKNOWN = -1, -2
 
 # How many datasets are read in turn where nobody says: TensorFlow's number hangs on the machine.
 CYCLE = 8
@@ -177,7 +179,7 @@ class Dataset(making.Making, Iterable[Any]):
 
     def cardinality(self) -> Tensor:
         """Return how many elements there are: -1 without end, -2 if a file must be read for it."""
-        return constant(making.cardinality_of(self.plan), "int64")
+        return constant(cardinality_of(self.plan.node), "int64")
 
     def __len__(self) -> int:
         """Return how many elements there are.
@@ -246,9 +248,15 @@ class Dataset(making.Making, Iterable[Any]):
         return self._alike(lambda plan: plan.prefetch(ahead)) if ahead else self
 
     def cache(self, filename: Any = "", name: str | None = None) -> Dataset:
-        """Return the elements, which are kept in memory, or in a file, when they are made."""
+        """Return the elements, which are kept in memory, or in a file, when they are made.
+
+        Raises:
+            AlreadyExistsError: By iterating: another iterator is writing the file.
+        """
         path = filename.numpy().decode() if isinstance(filename, Tensor) else filename
-        return self._changed(lambda plan: plan.cache(path or None))
+        if not path:
+            return self._changed(lambda plan: plan.cache())
+        return Dataset.of(Plan.of(CacheFile(self.plan.node, os.fsdecode(path), shared=False)))
 
     def with_options(self, options: Any, name: str | None = None) -> Dataset:
         """Return the same dataset: what options ask for makes no difference to elements here."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from tfrecs import arrays
 from tfrecs.tf.data.bound import bound
-from tfrecs.tf.deferred import fetched, is_deferred
+from tfrecs.tf.deferred import SparseTensorValue, fetched, is_deferred
 from tfrecs.tf.structures import like, mapped
 from tfrecs.tf.values import RaggedTensor, SparseTensor, Tensor, tensor, unwrapped, wrapped
 
@@ -53,6 +53,8 @@ def normal(made: Any) -> Any:
         return made.given
     if isinstance(made, dict):
         return {name: normal(one) for name, one in made.items()}
+    if isinstance(made, SparseTensorValue):
+        return _sparse(*made)
     if isinstance(made, tuple):
         return like(made, [normal(one) for one in made])
     if made is None:
@@ -64,6 +66,12 @@ def normal(made: Any) -> Any:
     if isinstance(made, list) and isinstance(_first(made), np.ndarray):
         made = np.asarray(made)  # of which the type is kept
     return unwrapped(tensor(made))
+
+
+def _sparse(indices: Any, values: Any, dense_shape: Any) -> arrays.SparseTensor:
+    """Return the sparse tensor of three parts, as TensorFlow makes one of a SparseTensorValue."""
+    places, shape = (np.asarray(tensor(one, "int64")) for one in (indices, dense_shape))
+    return arrays.SparseTensor(places, normal(tensor(values)), shape)
 
 
 def _first(values: Any) -> Any:

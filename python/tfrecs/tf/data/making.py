@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import secrets
 import sys
 from collections.abc import Callable, Iterable
@@ -10,9 +9,6 @@ from itertools import count
 from typing import Any
 
 from tfrecs.dataset import Dataset as Plan
-from tfrecs.dataset.files import Files
-from tfrecs.dataset.foreign import Foreign
-from tfrecs.dataset.iterator import sources_of
 from tfrecs.errors import MissingFileError, SpecError
 from tfrecs.leaves import integration
 from tfrecs.tf.data.elements import flat, normal
@@ -124,18 +120,6 @@ def for_library(kind: type[Any]) -> type[Any]:
         return kind
     fitted: type[Any] = integration("keras").fitted(kind)
     return fitted
-
-
-def cardinality_of(plan: Plan) -> int:
-    """Return how many elements there are, -1 without end, -2 if that is not known from the plan."""
-    sources = sources_of(plan.node)
-    reads = any(isinstance(one, Files) for one in sources)
-    if reads or any(isinstance(one, Foreign) and one.format[0] != "whole" for one in sources):
-        return -2
-    count = plan.cardinality()
-    if count is None:
-        return -2
-    return -1 if count == math.inf else int(count)
 
 
 def listed_files(file_pattern: Any) -> Plan:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tfrecs.arrays import RaggedTensor, SparseTensor
 from tfrecs.dataset import Dataset as Plan
 from tfrecs.errors import SpecError
 from tfrecs.tf.values import single, unwrapped
@@ -69,6 +70,8 @@ def _named(element: Any) -> dict[str, Any]:
         parts = element.items()
     elif isinstance(element, tuple):
         parts = [(f"{_PLACE}{place}", one) for place, one in enumerate(element)]  # type: ignore[assignment]
+    elif isinstance(element, SparseTensor | RaggedTensor):
+        raise TypeError("padded_batch() takes arrays, and an element has a sparse or ragged tensor")
     else:
         return {"": element}
     return {
