@@ -35,6 +35,7 @@ ROOT_LEVEL = 2.5
 LEAF_FOLDERS = {"tfrecs.convert", "tfrecs.integrations", "tfrecs.media", "tfrecs.cli"}
 # ... except these, on which the leaves of their folder stand.
 LEAF_BASES = {
+    "tfrecs.convert.column_types",
     "tfrecs.convert.shards",
     "tfrecs.media.batches",
     "tfrecs.media.gif",

@@ -73,6 +73,19 @@ def test_a_bad_row_is_skipped_and_reported(people: Path, tmp_path: Path) -> None
     assert names(tmp_path / "out") == ["people-00000-of-00001.tfrecord"]
 
 
+def test_the_report_says_what_changed(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("id,key,x\n5,16777217,0.1\nnan,1.5,-87.62519214\n,2,3\n")
+    said = convert(tmp_path / "t.csv", tmp_path / "out")
+    assert said.returncode == 0
+    nan, key, narrowed = said.stderr.splitlines()
+    assert nan == "column 'id': 1 NaN cell is a missing feature"
+    assert key.startswith("column 'key': stays text, because float32 cannot hold 16777217; ")
+    assert key.endswith("; --type key=float32 rounds it")
+    assert narrowed == "column 'x': 1 value changes in float32, by at most 1.6e-08 of it"
+    rounded = convert(tmp_path / "t.csv", tmp_path / "out2", "--type", "key=float32")
+    assert "column 'key': 1 value changes in float32, by at most 6.0e-08 of it" in rounded.stderr
+
+
 def test_options_of_csv_files(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_bytes("n;größe\n1;NA\n".encode("latin-1"))
     said = convert(

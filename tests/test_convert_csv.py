@@ -2,6 +2,8 @@
 
 import csv
 import os
+import re
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ from hypothesis import strategies as st
 
 import tfrecs
 from tfrecs.convert import convert_csv
+from tfrecs.convert.column_types import ColumnReport
 
 
 def converted(folder: Path, text: str | bytes, **options: Any) -> list[dict[str, Any]]:
@@ -31,6 +34,16 @@ def column(folder: Path, *cells: str, **options: Any) -> list[Any]:
     rows = [f"{i},{cell}" for i, cell in enumerate(cells)]
     examples = converted(folder, "\n".join(["row,x", *rows]), **options)
     return [example.get("x", [None])[0] for example in examples]
+
+
+def reported(folder: Path, *cells: str, **options: Any) -> tuple[ColumnReport, list[Any]]:
+    """What is said of a column with these cells, and what it becomes."""
+    rows = [f"{i},{cell}" for i, cell in enumerate(cells)]
+    (folder / "in.csv").write_text("\n".join(["row,x", *rows]))
+    done = convert_csv(folder / "in.csv", folder / "out", overwrite=True, **options)
+    records = [record for path in done.paths for record in tfrecs.RecordReader(path)]
+    values = [tfrecs.decode_example(record).get("x", [None])[0] for record in records]
+    return done.columns["x"], values
 
 
 @pytest.mark.parametrize(
@@ -62,10 +75,82 @@ def test_what_a_number_would_lose_stays_a_string(cell: str, tmp_path: Path) -> N
     assert column(tmp_path, "1", cell) == [b"1", cell.encode()]
 
 
-def test_nan_is_a_float(tmp_path: Path) -> None:
-    one, nan = column(tmp_path, "1", "NaN")
-    assert one == 1.0
-    assert np.isnan(nan)
+@pytest.mark.parametrize("nan", ["NaN", "nan", "-nan", " NAN "])
+def test_nan_beside_integers_is_a_missing_feature(nan: str, tmp_path: Path) -> None:
+    report, values = reported(tmp_path, "123456789", nan, "", "-3", nan)
+    assert repr(values) == repr([123456789, None, None, -3, None])
+    assert report == ColumnReport("int64", nans=2)
+    assert report.lines("x") == ["column 'x': 2 NaN cells are missing features"]
+
+
+def test_a_word_that_means_missing_is_no_nan(tmp_path: Path) -> None:
+    report, values = reported(tmp_path, "1", "NaN", missing=["NaN"])
+    assert (values, report.nans) == ([1, None], 0)
+
+
+@pytest.mark.parametrize("others", [["1.5"], ["inf"], []])
+def test_nan_without_integers_is_a_float(others: list[str], tmp_path: Path) -> None:
+    report, values = reported(tmp_path, "NaN", *others)
+    assert np.isnan(values[0])
+    assert report == ColumnReport("float32")
+
+
+@pytest.mark.parametrize(
+    "number", [2**24 + 1, -(2**24) - 1, 2**24 + 3, 2**53, 2**53 + 1, 123456789, 2**63 - 1]
+)
+@pytest.mark.parametrize("other", ["1.5", "-inf", "1e3", "-0"])
+def test_an_integer_that_float32_cannot_hold_keeps_text(
+    number: int, other: str, tmp_path: Path
+) -> None:
+    report, values = reported(tmp_path, "1", str(number), other)
+    if number == int(np.float32(number)):
+        assert report == ColumnReport("float32")
+        assert values == [1.0, float(number), float(other)]
+        return
+    assert values == [b"1", str(number).encode(), other.encode()]
+    assert report == ColumnReport("string", too_large=number)
+    (line,) = report.lines("x")
+    assert str(number) in line
+    assert "--type x=float32" in line
+    rounded, values = reported(tmp_path, "1", str(number), other, types={"x": "float32"})
+    assert values == [1.0, float(np.float32(number)), float(other)]
+    assert rounded.changed == 1
+
+
+@pytest.mark.parametrize("number", [2**24, -(2**24), 2**24 + 2, 10**10, 2**62])
+def test_an_integer_that_float32_holds_does_not(number: int, tmp_path: Path) -> None:
+    report, values = reported(tmp_path, str(number), "0.5")
+    assert (report, values) == (ColumnReport("float32"), [float(number), 0.5])
+
+
+@pytest.mark.parametrize(
+    ("cell", "change"),
+    [
+        ("0.1", 0.0),
+        ("0.10", 0.0),
+        ("1e-1", 0.0),
+        ("3.14159", 0.0),
+        ("0.100000001490116119384765625", 0.0),  # what float32 has for 0.1
+        ("0.10000000149011612", 6.2e-17),  # what float64 prints of that
+        ("-87.62519214", 1.6e-08),
+        ("0.30000000000000004", 3.9e-08),
+        ("1e-50", 1.0),
+        ("1e-400", 1.0),
+        ("-0.0", 0.0),
+    ],
+)
+def test_values_that_float32_changes_are_counted(cell: str, change: float, tmp_path: Path) -> None:
+    report, _ = reported(tmp_path, "0.5", cell, cell)
+    assert report.type == "float32"
+    assert report.changed == (2 if change else 0)
+    assert report.largest_change == pytest.approx(change, rel=0.1)
+
+
+def test_rows_that_are_skipped_are_not_counted(tmp_path: Path) -> None:
+    text = "x,n\n0.123456789,1\n0.123456789,z\n"
+    (tmp_path / "in.csv").write_text(text)
+    done = convert_csv(tmp_path / "in.csv", tmp_path / "out", types={"n": int}, on_error="skip")
+    assert done.columns["x"].changed == 1
 
 
 def test_types_can_be_given(tmp_path: Path) -> None:
@@ -78,7 +163,7 @@ def test_types_can_be_given(tmp_path: Path) -> None:
 def test_a_cell_that_is_not_of_its_given_type(tmp_path: Path) -> None:
     text = "a\n1\nx\n3\n"
     with pytest.raises(
-        tfrecs.ParseError, match=r"in.csv: line 3: column 'a': 'x' is no int64"
+        tfrecs.ParseError, match=r"in.csv: line 3: column 'a': 'x' is not an int64"
     ) as e:
         converted(tmp_path, text, types={"a": int})
     assert (e.value.record, e.value.feature) == (1, "a")
@@ -262,30 +347,53 @@ def test_round_trip(rows: list[dict[str, Any]], tmp_path_factory: pytest.TempPat
     assert found == expected
 
 
+NUMBERS = (
+    st.integers(-(2**63) - 2, 2**63 + 2).map(str)
+    | st.integers(2**24 - 2, 2**24 + 4).map(str)
+    | st.decimals(allow_nan=False, allow_infinity=False).map(str)
+    | st.floats(allow_nan=False).map(str)
+    | st.sampled_from(["nan", "inf", "-0", "0.1", "1.0", ""])
+)
+
+
 @given(
     cells=st.lists(
         st.from_regex(r"\A[-+ 0-9.eE]{0,6}\Z") | st.sampled_from(["nan", "inf", "x"]) | TEXTS,
         min_size=1,
         max_size=8,
     )
+    | st.lists(NUMBERS, min_size=1, max_size=6)
 )
 def test_every_value_survives(cells: list[str], tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Whatever type is found, a cell means the same in the Example as in the file."""
+    """Whatever the type, a cell means the same in the Example as in the file, or is counted."""
     folder = tmp_path_factory.mktemp("csv")
     with (folder / "in.csv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, quoting=csv.QUOTE_ALL)
         writer.writerows([["x"], *([cell] for cell in cells)])
-    (path,) = convert_csv(folder / "in.csv", folder / "out").paths
+    done = convert_csv(folder / "in.csv", folder / "out")
+    (path,) = done.paths
     examples = [tfrecs.decode_example(record) for record in tfrecs.RecordReader(path)]
     kinds = {type(example["x"][0]) for example in examples if "x" in example}
     assert len(kinds) <= 1
+    nans = changed = 0
     for cell, example in zip(cells, examples, strict=True):
         value = example["x"][0] if "x" in example else None
         if value is None:
-            assert not cell.strip()
+            nans += bool(cell.strip())
+            assert not cell.strip() or cell.strip().lower().lstrip("-") == "nan"
         elif isinstance(value, bytes):
             assert value == cell.encode()
         elif isinstance(value, int):
             assert str(value) == cell.strip()
+        elif np.isfinite(value):
+            exact = Fraction(cell.strip())
+            assert value == np.float32(float(cell))
+            changed += exact not in (Fraction(value), Fraction(str(np.float32(value))))
+            assert value == exact or re.search(r"[.eE]", cell)
         else:
-            np.testing.assert_equal(np.float32(value), np.float32(float(cell)))
+            np.testing.assert_equal(value, float(cell))
+    report = done.columns["x"]
+    assert (report.nans, report.changed) == (nans, changed)
+    assert report.type == {frozenset([int]): "int64", frozenset([float]): "float32"}.get(
+        frozenset(kinds), "string"
+    )

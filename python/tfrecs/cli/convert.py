@@ -86,8 +86,10 @@ def convert(
 
     \b
     A CSV file: its first row names the columns. Each column becomes a feature:
-    int64 or float32 if that loses nothing, otherwise a string. Empty cells are
-    missing features.
+    int64 if all cells are integers, float32 if all are numbers, otherwise a
+    string; the report counts the values that float32 changes. An integer that
+    float32 cannot hold keeps a column of decimals a string. Empty cells are
+    missing features, and so is NaN beside integers.
 
     \b
     Images: a folder with a sub-folder for each class, PNG, JPEG, GIF, BMP or
@@ -188,6 +190,9 @@ def _show(report: Conversion, dst: Path) -> None:
         size = sum(Path(path).stat().st_size for path in split.paths)
         files = f"{len(split.paths)} file{'s' * (len(split.paths) != 1)}"
         say(f"{name:<{width}}  {split.written:>10} examples  {files:>10}  {size:>14,} bytes")
+    for name, column in report.columns.items():
+        for line in column.lines(name):
+            say(line, stderr=True)
     note = f", {len(report.skipped)} skipped" if report.skipped else ""
     say(f"{report.written} examples written to {dst}{note}")
 

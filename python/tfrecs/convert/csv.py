@@ -8,14 +8,13 @@ import os
 import random
 import re
 import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, TextIO, TypeAlias
+from typing import Any, TextIO, TypeAlias
 
-import numpy as np
-
+from tfrecs.convert.column_types import Column, ColumnReport, Kind, TypeFinder
 from tfrecs.convert.shards import (
     Conversion,
     OnError,
@@ -31,16 +30,8 @@ from tfrecs.dtypes import kind_of
 from tfrecs.errors import Error, ParseError, SpecError
 from tfrecs.examples import encode_example
 
-Kind: TypeAlias = Literal["int64", "float32", "string"]
 Line: TypeAlias = tuple[int, list[str] | ParseError]
 """A row: the number of its first line, and its cells or what is wrong with it."""
-
-# Only how a program writes the number itself: 007 and +49 are codes, and would lose by it.
-_INTEGER = re.compile(r"0|-?[1-9][0-9]*")
-_FLOAT = re.compile(r"-?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
-_NOT_FINITE = re.compile(r"-?(?:nan|inf|infinity)", re.IGNORECASE)
-_INT64 = range(-(2**63), 2**63)
-_FLOAT32_MAX = float(np.finfo(np.float32).max)
 
 _SURROGATE = re.compile("[\ud800-\udfff]")  # what surrogateescape makes of bytes it cannot decode
 
@@ -63,11 +54,13 @@ def convert_csv(
 ) -> Conversion:
     r"""Convert a CSV file to TFRecords: each row to an Example, each column to a feature.
 
-    A column is int64 if all its cells are integers, otherwise float32 if all are numbers, otherwise
-    a string (UTF-8). What a number would lose keeps the column a string: leading zeros and plus
-    signs (07030, +49), integers beyond int64, numbers beyond float32. An empty cell is a missing
-    feature, and so is one of blanks in a column of numbers. Rows keep their order within a split;
-    a split's shards take them in turn.
+    A column is int64 if all its cells are integers (or NaN: a missing feature), otherwise float32
+    if all are numbers, otherwise a string (UTF-8). What a number would lose keeps the column a
+    string: leading zeros and plus signs (07030, +49), integers beyond int64, numbers beyond
+    float32, and beside decimals, integers that float32 cannot hold (16777217). `columns` of the
+    result counts the values that float32 changes. An empty cell is a missing feature, and so is
+    one of blanks in a column of numbers. Rows keep their order within a split; a split's shards
+    take them in turn.
 
     Args:
         src: The file. Its first row names the columns. It is read twice, so it cannot be a pipe.
@@ -113,12 +106,13 @@ def convert_csv(
     choices = allot([rows], splits, random.Random(seed))
     # Rows that are added meanwhile do not count.
     outcomes = zip(choices, table.outcomes(columns), strict=False)
-    return write_shards(
+    written = write_shards(
         ((choice, table.path, outcome) for choice, outcome in outcomes),
         output,
         total=rows,
         input_bytes=Path(src).stat().st_size,
     )
+    return replace(written, columns={column.name: column.report for column in columns})
 
 
 def _delimiter(path: str | os.PathLike[str]) -> str:
@@ -139,74 +133,60 @@ class _Table:
     encoding: str
     missing: frozenset[str]
 
-    def survey(self, given: Mapping[str, Kind]) -> tuple[dict[str, Kind], int]:
-        """Read the whole file: return the type of each column, and the number of rows."""
+    def survey(self, given: Mapping[str, Kind]) -> tuple[list[Column], int]:
+        """Read the whole file: return its columns, and the number of rows."""
         with self._reading() as (header, rows):
             if unknown := [name for name in given if name not in header]:
                 raise SpecError(f"types names {unknown}, but the columns are {header}")
-            found: list[Kind | None] = [given.get(name) for name in header]
-            unsure = [i for i, name in enumerate(header) if name not in given]
-            count = 0
-            for _, cells in rows:
-                count += 1
-                if isinstance(cells, Error):
-                    continue
-                for i in unsure:
-                    found[i] = _wider(found[i], self._kind(cells[i]))
-                if count % 1024 == 1:
-                    unsure = [i for i in unsure if found[i] != "string"]
-        # Nothing is known of a column without a value, and nothing is written of it either.
-        return {name: kind or "string" for name, kind in zip(header, found, strict=True)}, count
+            found = {name: TypeFinder(self.missing) for name in header if name not in given}
+            count = self._find(found, header, rows)
+        reports = {name: ColumnReport(kind) for name, kind in given.items()}
+        reports.update((name, finder.report()) for name, finder in found.items())
+        return [Column(name, reports[name], self.missing) for name in header], count
 
-    def outcomes(self, columns: Mapping[str, Kind]) -> Iterator[Outcome]:
+    @staticmethod
+    def _find(found: Mapping[str, TypeFinder], header: list[str], rows: Iterator[Line]) -> int:
+        """Show all cells to those who look for their types, and return the number of rows."""
+        unsure = [(i, found[name]) for i, name in enumerate(header) if name in found]
+        count = 0
+        for _, cells in rows:
+            count += 1
+            if isinstance(cells, Error):
+                continue
+            for i, finder in unsure:
+                finder.add(cells[i])
+            if count % 1024 == 1:
+                unsure = [(i, finder) for i, finder in unsure if not finder.is_text]
+        return count
+
+    def outcomes(self, columns: Sequence[Column]) -> Iterator[Outcome]:
         """Read the file again: yield an Example for each row, or what is wrong with it."""
+        numbers = [(i, column) for i, column in enumerate(columns) if column.is_number]
         with self._reading() as (_, rows):
             for record, (line, cells) in enumerate(rows):
-                yield (
-                    cells
-                    if isinstance(cells, Error)
-                    else self._encoded(record, line, zip(columns.items(), cells, strict=True))
-                )
+                if isinstance(cells, Error):
+                    yield cells
+                    continue
+                outcome = self._encoded(record, line, columns, cells)
+                if isinstance(outcome, bytes):
+                    for i, column in numbers:
+                        column.note(cells[i], column.value(cells[i]))
+                yield outcome
 
     def _encoded(
-        self, record: int, line: int, cells: Iterable[tuple[tuple[str, Kind], str]]
+        self, record: int, line: int, columns: Sequence[Column], cells: list[str]
     ) -> Outcome:
         name = None
         try:
             features = {}
-            for (name, kind), cell in cells:
-                features[name] = self._value(kind, cell)
+            for column, cell in zip(columns, cells, strict=True):
+                name = column.name
+                features[name] = column.value(cell)
             return encode_example(features)
         except (Error, ValueError) as error:
             feature = getattr(error, "feature", name)
             reason = getattr(error, "reason", str(error))
             return self._error(line, f"column {feature!r}: {reason}", record, feature)
-
-    def _kind(self, cell: str) -> Kind | None:
-        """Return the narrowest type that keeps `cell` whole; None if there is no value."""
-        text = cell.strip()
-        if not text or cell in self.missing or text in self.missing:
-            return None
-        if _INTEGER.fullmatch(text):
-            return "int64" if int(text) in _INT64 else "string"
-        if _NOT_FINITE.fullmatch(text):
-            return "float32"
-        if _FLOAT.fullmatch(text) and abs(float(text)) <= _FLOAT32_MAX:
-            return "float32"
-        return "string"
-
-    def _value(self, kind: Kind, cell: str) -> int | float | str | None:
-        if not cell or cell in self.missing:
-            return None
-        if kind == "string":
-            return cell
-        text = cell.strip()
-        if not text or text in self.missing:
-            return None
-        try:
-            return int(text) if kind == "int64" else float(text)
-        except ValueError as error:
-            raise ValueError(f"{text[:40]!r} is no {kind}") from error
 
     @contextmanager
     def _reading(self) -> Iterator[tuple[list[str], Iterator[Line]]]:
@@ -276,13 +256,6 @@ class _Table:
         reason = f"line {line}: {reason}"
         text = f"{self.path}: {reason}"
         return ParseError(text, path=self.path, record=record, feature=feature, reason=reason)
-
-
-def _wider(one: Kind | None, other: Kind | None) -> Kind | None:
-    """Return the type that holds values of both."""
-    if one is None or other is None or one == other:
-        return one or other
-    return "string" if "string" in (one, other) else "float32"
 
 
 def _explained(error: csv.Error) -> str:

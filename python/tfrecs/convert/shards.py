@@ -9,10 +9,11 @@ import random
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from tfrecs.convert.column_types import ColumnReport
 from tfrecs.errors import (
     DeniedFileError,
     DirectoryError,
@@ -72,10 +73,12 @@ class Conversion:
     Attributes:
         splits: What was written, by the name of the split.
         skipped: The inputs that were left out, in the order in which they came.
+        columns: Of a table of text: what became of each column.
     """
 
     splits: dict[str, Split]
     skipped: list[Skipped]
+    columns: dict[str, ColumnReport] = field(default_factory=dict)
 
     @property
     def written(self) -> int:
