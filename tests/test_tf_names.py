@@ -379,5 +379,5 @@ def test_folders(tmp_path: Path) -> None:
     gfile.rmtree(tmp_path / "a")
     assert gfile.glob([str(tmp_path / "*")]) == [str(tmp_path / "c")]
     with pytest.raises(tf.errors.NotFoundError):
-        gfile.GFile(tmp_path / "nothing")
+        gfile.GFile(tmp_path / "nothing").read()
     assert tf.gfile.Exists(tmp_path / "c")

@@ -3,6 +3,7 @@
 import gzip
 import threading
 import time
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -87,8 +88,36 @@ def test_keys_and_kinds_of_readers() -> None:
             found, content = sess.run([key, value])
             assert found == wanted
             assert content
-    with pytest.raises(NotImplementedError, match="hop_bytes"):
-        tf.FixedLengthRecordReader(4, hop_bytes=2, encoding="GZIP")
+    assert all(isinstance(reader, tf.ReaderBase) for reader, _ in readers.values())
+
+
+@pytest.mark.parametrize(
+    ("pack", "encoding"), [(gzip.compress, "GZIP"), (zlib.compress, "ZLIB"), (bytes, None)]
+)
+def test_records_that_overlap(pack: Any, encoding: str | None) -> None:
+    Path("hops.bin").write_bytes(pack(b"HHabcdefghijF"))
+    reader = tf.FixedLengthRecordReader(4, 2, 1, hop_bytes=2, encoding=encoding)
+    key, value = reader.read(tf.train.string_input_producer(["hops.bin"], num_epochs=1))
+    with tf.Session() as sess:
+        found = [sess.run([key, value]) for _ in range(4)]
+        with pytest.raises(tf.errors.OutOfRangeError):
+            sess.run(value)
+    assert [content for _, content in found] == [b"abcd", b"cdef", b"efgh", b"ghij"]
+    assert found[-1][0] == b"hops.bin:3"
+
+
+def test_configurations() -> None:
+    config = tf.ConfigProto(allow_soft_placement=True)
+    assert config.gpu_options.allow_growth is False
+    config.gpu_options.allow_growth = True
+    config.graph_options.optimizer_options.global_jit_level = tf.OptimizerOptions.ON_1
+    assert config.gpu_options.allow_growth is True
+    with tf.Session(config=config) as sess:
+        assert sess.run(tf.constant(1)) == 1
+    with pytest.raises(AttributeError, match="allow_groth"):
+        config.gpu_options.allow_groth = True
+    with pytest.raises(ValueError, match="gpu_option"):
+        tf.ConfigProto(gpu_option=None)
 
 
 def test_sparse_values() -> None:

@@ -165,8 +165,10 @@ def fitted(given: Any, column: Any, name: str | None, what: str) -> Any:
     if isinstance(column, BytesArray):
         return _fitted_bytes(given, name, what)
     dtype, value = column.dtype, np.asarray(given)
-    kinds = _FITTING.get(dtype.kind, dtype.kind)
-    if value.size and value.dtype.kind not in kinds:
+    # NumPy calls ml_dtypes' floats, bfloat16 among them, void.
+    kind = "f" if dtype.kind == "V" else dtype.kind
+    kinds = _FITTING.get(kind, kind)
+    if value.size and value.dtype != dtype and value.dtype.kind not in kinds:
         raise _unfit(given, name, what, dtype)
     if dtype.kind in "SU":  # of its own length: that of the column could cut it off
         return value[()]

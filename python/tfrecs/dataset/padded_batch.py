@@ -75,7 +75,7 @@ class Padding:
         """
         value = self.value_of(name)
         if value is None:
-            return b"" if isinstance(array, BytesArray) else array.dtype.type()
+            return b"" if isinstance(array, BytesArray) else np.zeros((), array.dtype)[()]
         if has_dimensions(value):
             raise SpecError(f"{name or 'the elements'}: padding {value!r} is not a single value")
         return fitted(value, array, name, "padding")

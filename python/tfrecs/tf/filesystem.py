@@ -7,14 +7,14 @@ import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
 from tfrecs.errors import file_error
-from tfrecs.paths import local_path
+from tfrecs.tf.file_io import GFile, path_of, tried
 from tfrecs.tf.leaf import found
-from tfrecs.tf.values import Tensor, unwrapped
+from tfrecs.tf.values import unwrapped
 
 __all__ = [
     "GFile",
@@ -31,15 +31,6 @@ __all__ = [
     "rmtree",
     "walk",
 ]
-
-
-def path_of(given: Any) -> str:
-    """Return a path that may be a value, bytes, or an object.
-
-    Raises:
-        SpecError: It is a URL.
-    """
-    return local_path(given.numpy() if isinstance(given, Tensor) else given)
 
 
 def glob(pattern: Any) -> list[str]:
@@ -68,15 +59,6 @@ def _matches(pattern: str) -> list[str]:
     return sorted(globbing.glob(here))  # noqa: PTH207 - keeps the names as given
 
 
-def GFile(name: Any, mode: str = "r") -> IO[Any]:  # noqa: N802 - TensorFlow's
-    """Open a file, as `open`."""
-    path = path_of(name)
-    try:
-        return open(path, mode)  # noqa: PTH123 - as Python's
-    except OSError as error:
-        raise file_error(error, path) from error
-
-
 def exists(path: Any) -> bool:
     """Whether there is such a file or folder."""
     return os.path.exists(path_of(path))  # noqa: PTH110 - of text
@@ -89,17 +71,17 @@ def isdir(path: Any) -> bool:
 
 def listdir(path: Any) -> list[str]:
     """Return the names in a folder, in order."""
-    return sorted(_tried(os.listdir, path_of(path)))
+    return sorted(tried(os.listdir, path_of(path)))
 
 
 def makedirs(path: Any) -> None:
     """Make a folder, and those that it is in, unless it is there."""
-    _tried(lambda name: Path(name).mkdir(parents=True, exist_ok=True), path_of(path))
+    tried(lambda name: Path(name).mkdir(parents=True, exist_ok=True), path_of(path))
 
 
 def mkdir(path: Any) -> None:
     """Make a folder, unless it is there."""
-    _tried(lambda name: Path(name).mkdir(exist_ok=True), path_of(path))
+    tried(lambda name: Path(name).mkdir(exist_ok=True), path_of(path))
 
 
 def join(path: Any, *paths: Any) -> str:
@@ -114,36 +96,29 @@ def walk(top: Any, topdown: bool = True) -> Iterator[tuple[str, list[str], list[
 
 def remove(path: Any) -> None:
     """Remove a file."""
-    _tried(os.remove, path_of(path))
+    tried(os.remove, path_of(path))
 
 
 def rmtree(path: Any) -> None:
     """Remove a folder and all that is in it."""
-    _tried(shutil.rmtree, path_of(path))
+    tried(shutil.rmtree, path_of(path))
 
 
 def copy(src: Any, dst: Any, overwrite: bool = False) -> None:
     """Copy a file."""
     _check_free(dst, overwrite)
-    _tried(lambda name: shutil.copyfile(name, path_of(dst)), path_of(src))
+    tried(lambda name: shutil.copyfile(name, path_of(dst)), path_of(src))
 
 
 def rename(src: Any, dst: Any, overwrite: bool = False) -> None:
     """Give a file another name."""
     _check_free(dst, overwrite)
-    _tried(lambda name: Path(name).replace(path_of(dst)), path_of(src))
+    tried(lambda name: Path(name).replace(path_of(dst)), path_of(src))
 
 
 def _check_free(path: Any, overwrite: bool) -> None:
     if exists(path) and not overwrite:
         raise file_error(FileExistsError(17, "file already exists"), path_of(path))
-
-
-def _tried(function: Any, path: str) -> Any:
-    try:
-        return function(path)
-    except OSError as error:
-        raise file_error(error, path) from error
 
 
 def __getattr__(name: str) -> Any:

@@ -21,6 +21,7 @@ from tfrecs.tf import filesystem as gfile
 from tfrecs.tf.csv import decode_csv
 from tfrecs.tf.deferred import deferrable
 from tfrecs.tf.dtypes import as_dtype
+from tfrecs.tf.file_io import path_of
 from tfrecs.tf.images import (
     decode_bmp,
     decode_gif,
@@ -106,7 +107,7 @@ def read_file(filename: Any, name: str | None = None) -> Any:
     Raises:
         NotFoundError: There is no such file; and other errors of files.
     """
-    path = gfile.path_of(filename)
+    path = path_of(filename)
     try:
         return Tensor(Path(path).read_bytes())
     except OSError as error:
@@ -115,7 +116,7 @@ def read_file(filename: Any, name: str | None = None) -> Any:
 
 def write_file(filename: Any, contents: Any, name: str | None = None) -> None:
     """Write bytes to a file, and make the folders that it is in."""
-    path = Path(gfile.path_of(filename))
+    path = Path(path_of(filename))
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(bytes(tensor(contents)))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tfrecs.records import RecordReader
-from tfrecs.tf.filesystem import path_of
+from tfrecs.tf.file_io import path_of
 from tfrecs.tf.missing import no_such
 from tfrecs.tf.writing import TFRecordCompressionType, TFRecordOptions, TFRecordWriter
 

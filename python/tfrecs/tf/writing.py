@@ -6,7 +6,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from tfrecs.errors import SpecError
-from tfrecs.tf.filesystem import path_of
+from tfrecs.tf.file_io import path_of
 from tfrecs.tf.values import Tensor
 from tfrecs.writer import RecordWriter
 

@@ -28,6 +28,9 @@ from tfrecs.tf.values import Tensor, tensor, wrapped
 
 AUTOTUNE = -1
 
+# A buffer that holds any dataset.
+WHOLE = 2**62
+
 # How many datasets are read in turn where nobody says: TensorFlow's number hangs on the machine.
 CYCLE = 8
 
@@ -44,6 +47,10 @@ class DatasetIterator(Iterator[Any]):
         """Return the next element."""
         return wrapped(next(self.elements))
 
+    def next(self) -> Any:
+        """Return the next element, as `next()` does."""
+        return self.__next__()
+
     def get_next(self, name: str | None = None) -> Any:
         """Return the next element.
 
@@ -51,7 +58,7 @@ class DatasetIterator(Iterator[Any]):
             OutOfRangeError: There is none.
         """
         try:
-            return next(self)
+            return self.__next__()
         except StopIteration:
             raise OutOfRangeError("End of sequence") from None
 
@@ -215,10 +222,11 @@ class Dataset(making.Making, Iterable[Any]):
     ) -> Dataset:
         """Return the elements in an order that is random as far as a buffer reaches.
 
+        A buffer of UNKNOWN elements, which is what `cardinality()` may give, holds the dataset.
         Without a seed each dataset has another order. It is not the order of TensorFlow, but one of
         the same kind, the same on each machine; with a seed, each pass has another one of it.
         """
-        size = int(buffer_size)
+        size = WHOLE if int(buffer_size) == UNKNOWN else int(buffer_size)
         seed = secrets.randbits(32) if seed is None else int(seed)
         shuffled = self._alike(lambda plan: plan.shuffle(seed, buffer_size=size))
         if reshuffle_each_iteration is False:
@@ -244,7 +252,8 @@ class Dataset(making.Making, Iterable[Any]):
 
     def prefetch(self, buffer_size: Any, name: str | None = None) -> Dataset:
         """Return the elements, so many of which are made ahead."""
-        ahead = 2 if int(buffer_size) == AUTOTUNE else int(buffer_size)
+        asked = AUTOTUNE if buffer_size is None else int(buffer_size)
+        ahead = 2 if asked == AUTOTUNE else asked
         return self._alike(lambda plan: plan.prefetch(ahead)) if ahead else self
 
     def cache(self, filename: Any = "", name: str | None = None) -> Dataset:

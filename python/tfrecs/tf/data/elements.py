@@ -46,19 +46,27 @@ def applied(function: Callable[..., Any], element: Any) -> Any:
 def normal(made: Any) -> Any:
     """Return what a function has returned as an element of ours: lists are one array each.
 
+    None may be a part of an element: `(x, None)` is what Keras calls an example without a label.
+
     Raises:
         TypeError: It has returned nothing, or what a graph has not computed.
     """
+    if made is None:
+        raise TypeError("the function returned None, and not an element")
+    return _normal(made)
+
+
+def _normal(made: Any) -> Any:
     if isinstance(made, Tensor):
         return made.given
     if isinstance(made, dict):
-        return {name: normal(one) for name, one in made.items()}
+        return {name: _normal(one) for name, one in made.items()}
     if isinstance(made, SparseTensorValue):
         return _sparse(*made)
     if isinstance(made, tuple):
-        return like(made, [normal(one) for one in made])
+        return like(made, [_normal(one) for one in made])
     if made is None:
-        raise TypeError("the function returned None, and not an element")
+        return None
     if is_deferred(made):
         raise TypeError("the function returned a value of a graph, which nothing computes here")
     if isinstance(made, SparseTensor | RaggedTensor):

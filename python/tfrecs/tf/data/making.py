@@ -8,12 +8,15 @@ from collections.abc import Callable, Iterable
 from itertools import count
 from typing import Any
 
+import numpy as np
+
 from tfrecs.dataset import Dataset as Plan
 from tfrecs.errors import MissingFileError, SpecError
 from tfrecs.leaves import integration
 from tfrecs.tf.data.elements import flat, normal
 from tfrecs.tf.data.rows import Generated, listed, sliced
 from tfrecs.tf.data.steps import Formed, Picked
+from tfrecs.tf.data.weighted import Weighted
 from tfrecs.tf.dtypes import as_dtype
 from tfrecs.tf.filesystem import matching
 from tfrecs.tf.shapes import TensorShape, TensorSpec, compatible
@@ -105,12 +108,48 @@ class Making:
         stop_on_empty_dataset: bool = False,
         rerandomize_each_iteration: bool | None = None,
     ) -> Any:
-        """Return a dataset of elements of several, drawn at random; without a seed, others each."""
-        first, *others = [one.plan for one in datasets]
-        shares = None if weights is None else [float(one) for one in unwrapped(weights)]
-        stop = "first" if stop_on_empty_dataset else "all"
+        """Return a dataset of elements of several, drawn at random; without a seed, others each.
+
+        Datasets whose weight is not above 0 are never drawn from. A dataset of weights gives those
+        of draw after draw, and ends the draws where it ends.
+        """
+        if not datasets:
+            raise SpecError("there must be datasets to draw from")
         drawn = secrets.randbits(32) if seed is None else int(seed)
+        if isinstance(weights, Making):
+            return cls.of(_weighted(datasets, weights, drawn, stop_on_empty_dataset))
+        parts = [one.plan for one in datasets]
+        shares = None if weights is None else _weights(weights, len(parts))
+        stop = "first" if stop_on_empty_dataset else "all"
+        if shares is not None:
+            chosen = [at for at, share in enumerate(shares) if share > 0]
+            parts, shares = [parts[at] for at in chosen], [shares[at] for at in chosen]
+        if not parts:
+            return cls.range(0)
+        first, *others = parts
         return cls.of(first.mix(*others, weights=shares, seed=drawn, stop=stop))
+
+
+def _weights(given: Any, count: int) -> list[float]:
+    """Return the weights of so many datasets.
+
+    Raises:
+        TypeError: They are not floats.
+        SpecError: There are not as many.
+    """
+    made = tensor(given)
+    if made.dtype.name not in ("float32", "float64"):
+        raise TypeError(f"`weights` must be float32 or float64, not {made.dtype.name}")
+    shares: list[float] = np.asarray(made).tolist()
+    if made.shape != (count,):
+        raise SpecError(f"{count} datasets need as many weights, not {shares}")
+    return shares
+
+
+def _weighted(datasets: Any, weights: Making, seed: int, stop_on_empty: bool) -> Plan:
+    """Return the plan of elements, each drawn by the weights that a dataset gives for it."""
+    parts = [weights.plan.node, *[one.plan.node for one in datasets]]
+    return Plan.of(Weighted(tuple(parts), seed, stop_on_empty))
 
 
 def for_library(kind: type[Any]) -> type[Any]:

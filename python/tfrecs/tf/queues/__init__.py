@@ -17,7 +17,7 @@ from typing import Any
 from tfrecs.tf import filesystem as gfile
 from tfrecs.tf import io, ops, sparse
 from tfrecs.tf.deferred import SparseTensorValue
-from tfrecs.tf.queues import batching, graph, queue, readers, threads
+from tfrecs.tf.queues import batching, config, graph, queue, readers, threads
 
 _MOVED = (
     "FixedLenFeature FixedLenSequenceFeature SparseFeature VarLenFeature decode_csv decode_raw "
@@ -28,12 +28,16 @@ _GRAPHS = (
     "Graph InteractiveSession Session get_default_graph get_default_session placeholder "
     "reset_default_graph"
 )
-_READERS = "FixedLengthRecordReader IdentityReader TFRecordReader TextLineReader WholeFileReader"
+_READERS = (
+    "FixedLengthRecordReader IdentityReader ReaderBase TFRecordReader TextLineReader "
+    "WholeFileReader"
+)
 _NOTHING_TO_DO = (
     "global_variables_initializer group initialize_all_variables initialize_local_variables "
     "local_variables_initializer no_op tables_initializer"
 )
-_IGNORED = "ConfigProto disable_eager_execution disable_v2_behavior enable_eager_execution"
+_IGNORED = "disable_eager_execution disable_v2_behavior enable_eager_execution"
+_CONFIGS = "ConfigProto GPUOptions GraphOptions OptimizerOptions RunMetadata RunOptions"
 _SAME_FILES = "Copy Exists Glob MakeDirs Remove Rename"
 _FILES = {
     **{name: getattr(gfile, name.lower()) for name in _SAME_FILES.split()},
@@ -60,6 +64,7 @@ NAMES: dict[str, dict[str, Any]] = {
         **_of(queue, "FIFOQueue PaddingFIFOQueue RandomShuffleQueue"),
         **dict.fromkeys(_NOTHING_TO_DO.split(), graph.no_op),
         **dict.fromkeys(_IGNORED.split(), SimpleNamespace),
+        **_of(config, _CONFIGS),
         **{f"to_{name}": partial(ops.cast, dtype=name) for name in ("int32", "int64")},
         "SparseTensorValue": SparseTensorValue,
         "gfile": gfile,

@@ -120,7 +120,9 @@ class Session:
         self.stop = Stop()
         self.graph.stops.add(self.stop)
 
-    def run(self, fetches: Any, feed_dict: Any = None) -> Any:
+    def run(
+        self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None
+    ) -> Any:
         """Return values: of one, or of those in lists, tuples and dicts. Each is computed once.
 
         Raises:

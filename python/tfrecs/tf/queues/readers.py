@@ -11,15 +11,19 @@ import numpy as np
 
 from tfrecs.dataset import Dataset
 from tfrecs.tf.deferred import Deferred
-from tfrecs.tf.filesystem import path_of
+from tfrecs.tf.file_io import path_of
 from tfrecs.tf.queues.queue import FIFOQueue, side_by_side
 from tfrecs.tf.writing import TFRecordOptions
 
+# How many bytes of a compressed file are taken at a time.
+_SOME = 2**16
 
-class Reader:
-    """What all readers have in common: `read(queue)` gives a key and a value, in each run others.
 
-    Of one reader several threads may read: each record goes to one of them.
+class ReaderBase:
+    """As `tf.ReaderBase`, the base of all readers.
+
+    `read(queue)` gives a key and a value, in each run others. Several threads may share a reader:
+    each record goes to one of them.
     """
 
     supports_serialize = False
@@ -74,7 +78,7 @@ class Reader:
         return self._opened(path).with_keys()
 
 
-class TFRecordReader(Reader):
+class TFRecordReader(ReaderBase):
     """As `tf.TFRecordReader`.
 
     Example:
@@ -94,7 +98,7 @@ class TFRecordReader(Reader):
         super().__init__(lambda path: Dataset(path, compression_type=how, num_threads=1))
 
 
-class TextLineReader(Reader):
+class TextLineReader(ReaderBase):
     """As `tf.TextLineReader`: lines, but the first `skip_header_lines` of each file."""
 
     def __init__(self, skip_header_lines: int | None = None, name: str | None = None) -> None:
@@ -103,7 +107,7 @@ class TextLineReader(Reader):
         super().__init__(lambda path: Dataset.from_lines(path, compression_type="", **skipped))
 
 
-class FixedLengthRecordReader(Reader):
+class FixedLengthRecordReader(ReaderBase):
     """As `tf.FixedLengthRecordReader`: records of one length, behind a header."""
 
     def __init__(
@@ -117,17 +121,16 @@ class FixedLengthRecordReader(Reader):
     ) -> None:
         """Read records of so many bytes, of files that are compressed as `encoding` says.
 
-        Each begins `hop_bytes` behind the one before; where that is not where it ends, files are
-        read whole, and must not be compressed.
+        Each begins `hop_bytes` after the start of the one before; where that is not where it ends,
+        files are read whole.
         """
         self._record, self._hop = int(record_bytes), int(hop_bytes or record_bytes)
-        if self._hop != self._record and encoding:
-            raise NotImplementedError("hop_bytes of compressed files: it must be record_bytes")
         self._header, self._footer = int(header_bytes or 0), int(footer_bytes or 0)
         around = {"header_bytes": self._header, "footer_bytes": self._footer}
+        self._encoding = encoding or ""
         super().__init__(
             lambda path: Dataset.from_fixed_length(
-                path, int(record_bytes), compression_type=encoding or "", **around
+                path, int(record_bytes), compression_type=self._encoding, **around
             )
         )
 
@@ -135,13 +138,21 @@ class FixedLengthRecordReader(Reader):
         return super()._pairs(path) if self._hop == self._record else self._hops(path)
 
     def _hops(self, path: str) -> Iterator[tuple[bytes, bytes]]:
-        ((_, content),) = Dataset.from_files(path).with_keys()
+        content = self._content(path)
         last = len(content) - self._footer - self._record
         for number, at in enumerate(range(self._header, last + 1, self._hop)):
             yield f"{path}:{number}".encode(), content[at : at + self._record]
 
+    def _content(self, path: str) -> bytes:
+        """Return a whole file, decompressed."""
+        if not self._encoding:
+            ((_, content),) = Dataset.from_files(path).with_keys()
+            return bytes(content)
+        single = Dataset.from_fixed_length(path, 1, compression_type=self._encoding)
+        return b"".join(byte for some in single.batch(_SOME) for byte in some)
 
-class IdentityReader(Reader):
+
+class IdentityReader(ReaderBase):
     """As `tf.IdentityReader`: key and value are what the queue gives."""
 
     def __init__(self, name: str | None = None) -> None:
@@ -152,7 +163,7 @@ class IdentityReader(Reader):
         return [(path.encode(), path.encode())]
 
 
-class WholeFileReader(Reader):
+class WholeFileReader(ReaderBase):
     """As `tf.WholeFileReader`: the key is the name of a file, the value its content."""
 
     def __init__(self, name: str | None = None) -> None:

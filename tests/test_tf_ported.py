@@ -1,0 +1,151 @@
+"""Code written for TensorFlow that `from tfrecs import tf` must run."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tfrecs import tf
+
+
+def numbers(*args: int) -> Any:
+    return tf.data.Dataset.range(*args)
+
+
+def drawn(weights: Any, **how: Any) -> list[int]:
+    made = tf.data.Dataset.sample_from_datasets([numbers(3), numbers(10, 13)], weights, **how)
+    return [int(one) for one in made]
+
+
+def weight_rows(*rows: list[float]) -> Any:
+    return tf.data.Dataset.from_tensor_slices(list(rows))
+
+
+def test_prefetch_of_no_size() -> None:
+    assert list(map(int, numbers(3).prefetch(None))) == [0, 1, 2]
+
+
+def test_shuffle_of_unknown_cardinality() -> None:
+    kept = numbers(100).filter(lambda n: n > 3)
+    made = [int(n) for n in kept.shuffle(kept.cardinality(), seed=1)]
+    assert sorted(made) == list(range(4, 100))
+    assert made != sorted(made)
+
+
+def test_shuffle_of_files_of_unknown_cardinality(tmp_path: Path) -> None:
+    name = str(tmp_path / "records")
+    with tf.io.TFRecordWriter(name) as out:
+        for n in range(50):
+            out.write(b"%d" % n)
+    files = tf.data.TFRecordDataset(name)
+    made = [one.numpy() for one in files.shuffle(files.cardinality(), seed=1)]
+    assert sorted(made, key=int) == [b"%d" % n for n in range(50)]
+
+
+def test_weights_of_0_are_never_drawn() -> None:
+    assert drawn([1.0, 0.0]) == [0, 1, 2]
+    assert drawn([0.0, 1.0]) == [10, 11, 12]
+    assert drawn([0.0, 0.0]) == []
+    with pytest.raises(TypeError, match="int32"):
+        drawn([0, 1])
+
+
+def test_weights_from_a_dataset() -> None:
+    by_turns = weight_rows([1.0, 0.0], [0.0, 1.0])
+    assert drawn(by_turns.repeat()) == [0, 10, 1, 11, 2, 12]
+    assert drawn(by_turns) == [0, 10]
+    first = weight_rows(*[[1.0, 0.0]] * 9, [0.0, 1.0])
+    assert drawn(first) == [0, 1, 2, 10]
+    assert drawn(first, stop_on_empty_dataset=True) == [0, 1, 2]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="above 0"):
+        drawn(weight_rows([0.0, 0.0]))
+
+
+def test_a_dataset_of_weights_resumes_at_each_element() -> None:
+    rows = weight_rows(*np.random.default_rng(0).random((20, 2)).tolist())
+
+    def begun() -> Any:
+        datasets = [numbers(9), numbers(10, 19)]
+        return iter(tf.data.Dataset.sample_from_datasets(datasets, rows, seed=3).plan)
+
+    whole = list(begun())
+    for number in range(len(whole) + 1):
+        before, after = begun(), begun()
+        assert [next(before) for _ in range(number)] == whole[:number]
+        after.load_state_dict(before.state_dict())
+        assert list(after) == whole[number:]
+
+
+def test_no_label() -> None:
+    pairs = numbers(3).map(lambda x: (x, None))
+    assert [(int(x), y) for x, y in pairs] == [(0, None), (1, None), (2, None)]
+    assert [(x.numpy().tolist(), y) for x, y in pairs.batch(2)] == [([0, 1], None), ([2], None)]
+    assert [int(x) for x, _ in pairs.batch(2).unbatch()] == [0, 1, 2]
+    with pytest.raises(TypeError, match="None"):
+        list(numbers(1).map(lambda x: None))
+
+
+def test_next_of_an_iterator() -> None:
+    iterator = iter(numbers(2))
+    assert [int(iterator.next()), int(iterator.next())] == [0, 1]
+    with pytest.raises(StopIteration):
+        iterator.next()
+
+
+def test_padded_bfloat16() -> None:
+    rows = numbers(1, 4).map(lambda n: tf.cast(tf.range(n), tf.bfloat16))
+    made = [one.numpy().tolist() for one in rows.padded_batch(2)]
+    assert made == [[[0, 0], [0, 1]], [[0, 1, 2]]]
+    padding = tf.constant(1.5, tf.bfloat16)
+    first = next(iter(rows.padded_batch(2, padding_values=padding)))
+    assert (first.dtype, first.numpy().tolist()) == (tf.bfloat16, [[0, 1.5], [0, 1]])
+
+
+def test_shapes_are_added() -> None:
+    shape = tf.zeros([2, 3]).shape
+    for made in (shape + [4], shape + (4,), shape + 4, shape.concatenate([4])):  # noqa: RUF005
+        assert isinstance(made, tf.TensorShape)
+        assert made.as_list() == [2, 3, 4]
+    assert ([None] + shape).as_list() == [None, 2, 3]  # noqa: RUF005
+    assert (shape + None).rank is None
+    assert shape.merge_with([None, 3]) == [2, 3]
+    with pytest.raises(ValueError, match="not compatible"):
+        shape.merge_with([3, 3])
+
+
+def test_decorated_functions() -> None:
+    @tf.py_function(Tout=[tf.int64, tf.string])  # type: ignore[untyped-decorator]
+    def named(number: Any) -> Any:
+        """Return a number and its name."""
+        return number * 2, str(int(number))
+
+    @tf.numpy_function(Tout=tf.int64)  # type: ignore[untyped-decorator]
+    def squared(number: Any) -> Any:
+        return number**2
+
+    assert (named.__name__, named.__doc__) == ("named", "Return a number and its name.")
+    made = [(int(n), name.numpy()) for n, name in numbers(2).map(named)]
+    assert made == [(0, b"0"), (2, b"1")]
+    assert [int(n) for n in numbers(3).map(squared)] == [0, 1, 4]
+    with pytest.raises(TypeError, match="Tout"):
+        tf.py_function()(named)
+
+
+@pytest.mark.parametrize("mode", ["w", "wb", "a", "ab", "w+"])
+def test_gfile_takes_text_and_bytes(tmp_path: Path, mode: str) -> None:
+    with tf.io.gfile.GFile(tmp_path / "out", mode) as out:
+        out.write("ä\n")
+        out.write(b"\xff")
+    assert (tmp_path / "out").read_bytes() == "ä\n".encode() + b"\xff"
+
+
+def test_gfile_reads(tmp_path: Path) -> None:
+    path = tmp_path / "lines"
+    path.write_bytes(b"a\r\nb")
+    assert tf.io.gfile.GFile(path).read() == "a\r\nb"
+    assert list(tf.io.gfile.GFile(path, "rb")) == [b"a\n", b"b"]
+    with pytest.raises(tf.errors.PermissionDeniedError):
+        tf.io.gfile.GFile(path).write("x")
+    with pytest.raises(tf.errors.InvalidArgumentError, match="mode"):
+        tf.io.gfile.GFile(path, "x")
