@@ -149,3 +149,16 @@ def test_gfile_reads(tmp_path: Path) -> None:
         tf.io.gfile.GFile(path).write("x")
     with pytest.raises(tf.errors.InvalidArgumentError, match="mode"):
         tf.io.gfile.GFile(path, "x")
+
+
+def test_keywords_of_version_1() -> None:
+    rows = tf.constant([[1, 2], [3, 4]])
+    assert tf.reduce_sum(rows, reduction_indices=1, keep_dims=True).numpy().tolist() == [[3], [7]]
+    assert tf.squeeze(rows[:1], squeeze_dims=[0]).numpy().tolist() == [1, 2]
+    assert tf.expand_dims(rows, dim=0).shape == [1, 2, 2]
+    assert tf.argmax(rows, dimension=1).numpy().tolist() == [1, 1]
+    assert tf.decode_raw(bytes=b"ab", out_type=tf.uint8).numpy().tolist() == [97, 98]
+    with pytest.raises(ValueError, match="both 'keep_dims' and 'keepdims'"):
+        tf.reduce_sum(rows, keepdims=True, keep_dims=False)
+    with pytest.raises(ValueError, match="both 'dimension' and 'axis'"):
+        tf.argmax(rows, 0, dimension=1)

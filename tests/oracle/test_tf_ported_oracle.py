@@ -281,6 +281,53 @@ def hopped(tf: Any, encoding: str, sizes: tuple[int, ...]) -> Any:
     return found
 
 
+def matrix(tf: Any) -> Any:
+    return tf.constant([[1.0, 2.0], [3.0, 4.0]])
+
+
+KEYWORDS: dict[str, Callable[[Any, Any], Any]] = {
+    **{
+        f"{name} {sorted(how)}": lambda tf, x, name=name, how=how: getattr(tf, name)(x, **how)  # type: ignore[misc]
+        for name in ("reduce_sum", "reduce_mean", "reduce_max", "reduce_min")
+        for how in (
+            {"axis": 0, "keep_dims": True},
+            {"reduction_indices": 1},
+            {"reduction_indices": [1], "keep_dims": True},
+            {"axis": 0, "reduction_indices": 1},
+            {"keepdims": True, "keep_dims": False},
+            {"axis": 1, "keep_dims": False},
+        )
+    },
+    "reduce_all": lambda tf, x: tf.reduce_all(x > 1, 0, keep_dims=True),
+    "reduce_any": lambda tf, x: tf.reduce_any(x > 1, reduction_indices=1),
+    "squeeze": lambda tf, x: tf.squeeze(tf.zeros([1, 2, 1]), squeeze_dims=[0]),
+    "squeeze, both": lambda tf, x: tf.squeeze(tf.zeros([1, 2, 1]), axis=[0], squeeze_dims=[2]),
+    "expand_dims": lambda tf, x: tf.expand_dims(x, dim=0),
+    "expand_dims, both": lambda tf, x: tf.expand_dims(x, axis=0, dim=0),
+    "expand_dims, none": lambda tf, x: tf.expand_dims(x),
+    "expand_dims, too far": lambda tf, x: tf.expand_dims(x, 5),
+    "argmax": lambda tf, x: tf.argmax(x, dimension=1),
+    "argmax, both": lambda tf, x: tf.argmax(x, axis=0, dimension=1),
+    "argmax, none": lambda tf, x: tf.argmax(x),
+    "zeros_like": lambda tf, x: tf.zeros_like(tensor=x, optimize=False),
+    "ones_like": lambda tf, x: tf.ones_like(tensor=x, dtype=tf.int32, optimize=True),
+    "decode_raw": lambda tf, x: tf.decode_raw(bytes=b"ab", out_type=tf.uint8),
+    "convert_to_tensor": lambda tf, x: tf.convert_to_tensor([1], preferred_dtype=tf.int32),
+    "tile": lambda tf, x: tf.tile(input=x, multiples=[1, 2]),
+    "matmul": lambda tf, x: tf.matmul(a=x, b=x, transpose_b=True),
+    **{
+        name: lambda tf, x, name=name: getattr(tf, name)(x=x)  # type: ignore[misc]
+        for name in ("abs", "sqrt", "round")
+    },
+    "identity": lambda tf, x: tf.identity(input=x),
+}
+
+
+@pytest.mark.parametrize("call", KEYWORDS.values(), ids=KEYWORDS)
+def test_keywords_of_version_1_are_the_same(call: Callable[[Any, Any], Any]) -> None:
+    same(lambda tf: call(tf.compat.v1, matrix(tf)))
+
+
 @pytest.mark.parametrize("program", DATASETS.values(), ids=DATASETS)
 def test_datasets_are_the_same(program: Program) -> None:
     same(program if program is not unlabelled else lambda tf: list(unlabelled(tf)))

@@ -31,6 +31,7 @@ from tfrecs.tf.images import (
     encode_jpeg,
     encode_png,
 )
+from tfrecs.tf.keywords import renamed
 from tfrecs.tf.missing import no_such
 from tfrecs.tf.parsing import (
     parse_example,
@@ -71,6 +72,7 @@ __all__ = [
 ]
 
 
+@renamed(bytes="input_bytes")
 @deferrable
 def decode_raw(
     input_bytes: Any,

@@ -15,9 +15,10 @@ from tfrecs.tf.arithmetic import calculated
 from tfrecs.tf.choosing import truths
 from tfrecs.tf.deferred import deferrable, parts
 from tfrecs.tf.dtypes import as_dtype, as_numpy, int32, string
+from tfrecs.tf.keywords import renamed
 from tfrecs.tf.missing import no_such
 from tfrecs.tf.shapes import TensorShape, compatible
-from tfrecs.tf.values import RaggedTensor, SparseTensor, Tensor, tensor, wrapped
+from tfrecs.tf.values import RaggedTensor, SparseTensor, Tensor, single, tensor, wrapped
 
 
 def constant(value: Any, dtype: Any = None, shape: Any = None, name: str | None = None) -> Tensor:
@@ -31,6 +32,7 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str | None 
     return tensor(value, dtype, shape)
 
 
+@renamed(preferred_dtype="dtype_hint")
 @deferrable
 def convert_to_tensor(
     value: Any, dtype: Any = None, dtype_hint: Any = None, name: str | None = None
@@ -84,8 +86,8 @@ def _of_one(function: Callable[..., Any], doc: str) -> Callable[..., Any]:
     """Return a function of one value that NumPy has."""
 
     @deferrable
-    def call(input: Any, *args: Any, name: str | None = None, **kwargs: Any) -> Any:
-        return wrapped(np.asarray(function(np.asarray(tensor(input)), *args, **kwargs)))
+    def call(x: Any, name: str | None = None) -> Any:
+        return wrapped(np.asarray(function(np.asarray(tensor(x)))))
 
     call.__doc__ = doc
     return call
@@ -125,20 +127,18 @@ def _of_one_type(*values: Any) -> list[Tensor]:
 def _of_axis(function: Callable[..., Any], doc: str) -> Callable[..., Any]:
     """Return a function that makes of all values, or of those along an axis, one."""
 
+    @renamed(reduction_indices="axis", keep_dims="keepdims")
     @deferrable
-    def call(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: Any = None) -> Any:
+    def call(input_tensor: Any, axis: Any = None, keepdims: Any = None, name: Any = None) -> Any:
         array = np.asarray(tensor(input_tensor))
         axes = tuple(axis) if isinstance(axis, list) else axis
-        made = np.asarray(function(array, axis=axes, keepdims=keepdims))
+        made = np.asarray(function(array, axis=axes, keepdims=bool(keepdims)))
         return wrapped(made if made.dtype == bool else made.astype(array.dtype))
 
     call.__doc__ = doc
     return call
 
 
-expand_dims = _of_one(np.expand_dims, "Return values with one dimension more, at `axis`.")
-identity = _of_one(lambda array: array, "Return the same value.")
-ones_like = _of_one(np.ones_like, "Return as many ones.")
 sqrt = _of_one(np.sqrt, "Return square roots.")
 exp = _of_one(np.exp, "Return powers of e.")
 abs = _of_one(np.abs, "Return numbers without their signs.")
@@ -147,7 +147,6 @@ logical_not = _of_one(np.logical_not, "Return what is not so.")
 log = _of_one(np.log, "Return natural logarithms.")
 floor = _of_one(np.floor, "Return numbers rounded down.")
 round = _of_one(np.round, "Return numbers rounded to the next integer, halves to the even one.")
-tile = _of_one(np.tile, "Return values so many times one behind the other, in each dimension.")
 
 
 @deferrable
@@ -159,7 +158,6 @@ def add(x: Any, y: Any, name: str | None = None) -> Any:
 subtract = _of_two(operator.sub, "Return the difference.")
 multiply = _of_two(np.multiply, "Return the product.")
 divide = _of_two(operator.truediv, "Return the quotient.")
-matmul = _of_two(operator.matmul, "Return the product of matrices.")
 maximum = _of_two(np.maximum, "Return the larger one.")
 minimum = _of_two(np.minimum, "Return the smaller one.")
 equal = _of_two(operator.eq, "Whether values are equal.")
@@ -171,6 +169,17 @@ greater_equal = _of_two(operator.ge, "Whether the first one is not less.")
 logical_and = _of_truths(np.logical_and, "Whether both are so.")
 logical_or = _of_truths(np.logical_or, "Whether one of them is so.")
 
+
+@deferrable
+def matmul(
+    a: Any, b: Any, transpose_a: bool = False, transpose_b: bool = False, name: Any = None
+) -> Any:
+    """Return the product of matrices, of which each may be transposed first."""
+    first = np.swapaxes(np.asarray(tensor(a)), -1, -2) if transpose_a else a
+    second = np.swapaxes(np.asarray(tensor(b)), -1, -2) if transpose_b else b
+    return wrapped(np.asarray(calculated(operator.matmul, first, second)))
+
+
 reduce_sum = _of_axis(np.sum, "Return the sum.")
 reduce_mean = _of_axis(np.mean, "Return the mean.")
 reduce_max = _of_axis(np.max, "Return the largest one.")
@@ -179,6 +188,36 @@ reduce_all = _of_axis(np.all, "Whether all are so.")
 reduce_any = _of_axis(np.any, "Whether one is so.")
 
 
+@renamed(dim="axis")
+@deferrable
+def expand_dims(input: Any, axis: Any = None, name: str | None = None) -> Any:
+    """Return values with one dimension more, at `axis`.
+
+    Raises:
+        InvalidArgumentError: They have not so many dimensions.
+        ValueError: There is no axis.
+    """
+    if axis is None:
+        raise ValueError("Must specify an axis argument to tf.expand_dims()")
+    array, at = np.asarray(tensor(input)), int(single(axis))
+    if not -array.ndim - 1 <= at <= array.ndim:
+        raise SpecError(f"Tried to expand dim index {at} for tensor with {array.ndim} dimensions")
+    return wrapped(np.expand_dims(array, at))
+
+
+@deferrable
+def identity(input: Any, name: str | None = None) -> Any:
+    """Return the same value."""
+    return wrapped(input if is_tensor(input) else tensor(input))
+
+
+@deferrable
+def tile(input: Any, multiples: Any, name: str | None = None) -> Any:
+    """Return values so many times in a row, in each dimension."""
+    return wrapped(np.tile(np.asarray(tensor(input)), np.asarray(tensor(multiples))))
+
+
+@renamed(squeeze_dims="axis")
 @deferrable
 def squeeze(input: Any, axis: Any = None, name: str | None = None) -> Any:
     """Return values without dimensions of length 1."""
@@ -252,17 +291,29 @@ def ensure_shape(x: Any, shape: Any, name: str | None = None) -> Any:
     return made
 
 
+@renamed(tensor="input")
 @deferrable
-def zeros_like(input: Any, dtype: Any = None, name: str | None = None) -> Any:
+def ones_like(input: Any, dtype: Any = None, name: str | None = None, optimize: bool = True) -> Any:
+    """Return as many ones."""
+    given = tensor(input)
+    return ones(given.shape, given.dtype if dtype is None else dtype)
+
+
+@renamed(tensor="input")
+@deferrable
+def zeros_like(
+    input: Any, dtype: Any = None, name: str | None = None, optimize: bool = True
+) -> Any:
     """Return as many zeros; of strings, empty ones."""
     given = tensor(input)
     return zeros(given.shape, given.dtype if dtype is None else dtype)
 
 
+@renamed(dimension="axis")
 @deferrable
-def argmax(input: Any, axis: int = 0, output_type: Any = "int64", name: str | None = None) -> Any:
-    """Return the place of the largest value along an axis."""
-    return Tensor(np.argmax(np.asarray(tensor(input)), axis).astype(as_numpy(output_type)))
+def argmax(input: Any, axis: Any = None, output_type: Any = "int64", name: Any = None) -> Any:
+    """Return the place of the largest value along an axis, the first if none is given."""
+    return Tensor(np.argmax(np.asarray(tensor(input)), axis or 0).astype(as_numpy(output_type)))
 
 
 @deferrable
@@ -407,7 +458,7 @@ def _decorated(
 
 @deferrable
 def _called(func: Callable[..., Any], inp: Sequence[Any], types: Any) -> Any:
-    made = func(*map(wrapped, inp))
+    made = func(*map(convert_to_tensor, inp))
     given = list(made) if isinstance(made, list | tuple) else [made]
     if _count(types) is None:
         return tensor(given[0] if len(given) == 1 else made, types)
