@@ -16,7 +16,7 @@ from tfrecs.limits import checked_limit, checked_threads
 from tfrecs.status import FailedPreconditionError, OutOfRangeError
 from tfrecs.tf.data import making, padding
 from tfrecs.tf.data.bound import bound
-from tfrecs.tf.data.cardinality import INFINITE, cardinality_of
+from tfrecs.tf.data.cardinality import INFINITE, UNKNOWN, cardinality_of
 from tfrecs.tf.data.elements import Function, applied, as_numpy, normal
 from tfrecs.tf.data.parsed_ahead import ParsedAhead
 from tfrecs.tf.data.steps import Formed, SameEachTime

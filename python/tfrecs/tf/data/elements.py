@@ -65,11 +65,9 @@ def _normal(made: Any) -> Any:
         return _sparse(*made)
     if isinstance(made, tuple):
         return like(made, [_normal(one) for one in made])
-    if made is None:
-        return None
     if is_deferred(made):
         raise TypeError("the function returned a value of a graph, which nothing computes here")
-    if isinstance(made, SparseTensor | RaggedTensor):
+    if made is None or isinstance(made, SparseTensor | RaggedTensor):
         return unwrapped(made)
     if isinstance(made, list) and isinstance(_first(made), np.ndarray):
         made = np.asarray(made)  # of which the type is kept

@@ -124,8 +124,8 @@ class Making:
         if shares is not None:
             chosen = [at for at, share in enumerate(shares) if share > 0]
             parts, shares = [parts[at] for at in chosen], [shares[at] for at in chosen]
-        if not parts:
-            return cls.range(0)
+        if len(parts) < 2:  # noqa: PLR2004 - nothing to draw
+            return cls.of(parts[0]) if parts else cls.range(0)
         first, *others = parts
         return cls.of(first.mix(*others, weights=shares, seed=drawn, stop=stop))
 
