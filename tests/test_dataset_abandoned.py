@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 import tfrecs
-from test_dataset_resume import SPEC, STEPS, Make, example, total
+from plans import PLANS, SPEC, example
 from test_dataset_states import places, state_of
 from tfrecs.dataset.files import Files
 from tfrecs.dataset.iterator import DatasetIterator, sources_of
@@ -24,19 +24,6 @@ from tfrecs.dataset.iterator import DatasetIterator, sources_of
 pytestmark = pytest.mark.skipif(
     not Path("/proc/self/task").exists(), reason="threads are counted by /proc"
 )
-
-# More steps: what takes several threads, of Python and of the native side.
-MORE: dict[str, Make] = {
-    "threads on threads": lambda ds: (
-        ds.batch(2).map(total, num_threads=2).prefetch(2).map(len, num_threads=2).prefetch(1)
-    ),
-    "prefetched parts": lambda ds: ds.map(total).prefetch(2).zip(ds.batch(2).prefetch(3)),
-    "interleaved threads": lambda ds: ds.take(4).interleave(
-        lambda row: ds.skip(int(row["n"])).map(total, num_threads=2), cycle_length=3
-    ),
-    "cached threads": lambda ds: ds.map(total, num_threads=2).cache(),
-}
-PLANS = {**STEPS, **MORE}
 
 
 @pytest.fixture(autouse=True)

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 import tfrecs
-from test_dataset_resume import SPEC, STEPS, example
+from plans import SPEC, STEPS, example
 from tfrecs.dataset.encoded import decode, encode
 from tfrecs.testing import assert_resumes, same
 

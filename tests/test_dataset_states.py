@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tfrecs
-from test_dataset_resume import SPEC, STEPS, example
+from plans import SPEC, STEPS, example
 
 
 def save(path: Path, count: int) -> Path:

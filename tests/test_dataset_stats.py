@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import tfrecs
-from test_dataset_resume import SPEC, STEPS, example
+from plans import SPEC, STEPS, example
 from tfrecs import _core
 from tfrecs.dataset.stats import DatasetStats, StepStats
 

@@ -9,23 +9,18 @@ import numpy as np
 import numpy.typing as npt
 from typing_extensions import disjoint_base
 
-from tfrecs import native as _native
+from tfrecs import native as _n
 from tfrecs.errors import Error, ParseError
-from tfrecs.native import How as _How
-from tfrecs.native import List as _List
-from tfrecs.native import Memory as _Memory
-from tfrecs.native import Path as _Path
-from tfrecs.native import Place as _Place
 
-__all__ = ["Buffer", "Columns", "EventDecoder", "Foreign", "Gather", "IndexedFile", "Indexing"]
-__all__ += ["Iteration", "Meter", "Reader", "RecordSequence", "Records", "Salvage", "Scan", "Watch"]
-__all__ += ["Writer", "compression_named", "compression_of_name", "coordinates", "count_records"]
-__all__ += ["decode_batch", "decode_example", "decode_png", "decode_raw", "decode_sequence_batch"]
-__all__ += ["decode_sequence_example", "digest_file", "encode_batch", "encode_example"]
-__all__ += ["encode_sequence_batch", "encode_sequence_example", "find_temporaries", "first_outside"]
-__all__ += ["keep_open", "order_at", "order_length", "parse_tensors", "pick_records"]
-__all__ += ["resize_image", "serialize_strings", "side_by_side", "sparse_column", "sparse_indices"]
-__all__ += ["split_lists", "tensor_header"]
+__all__ = ["Buffer", "Columns", "EventDecoder", "Exclusive", "Foreign", "Gather", "IndexedFile"]
+__all__ += ["Indexing", "Iteration", "Meter", "Reader", "RecordSequence", "Records", "Salvage"]
+__all__ += ["Scan", "Turn", "Watch", "Writer", "compression_named", "compression_of_name"]
+__all__ += ["coordinates", "count_records", "decode_batch", "decode_example", "decode_png"]
+__all__ += ["decode_raw", "decode_sequence_batch", "decode_sequence_example", "digest_file"]
+__all__ += ["encode_batch", "encode_example", "encode_sequence_batch", "encode_sequence_example"]
+__all__ += ["find_temporaries", "first_outside", "keep_open", "order_at", "order_length"]
+__all__ += ["parse_tensors", "pick_records", "resize_image", "serialize_strings", "side_by_side"]
+__all__ += ["sparse_column", "sparse_indices", "split_lists", "tensor_header"]
 
 @final
 class Records:
@@ -40,7 +35,7 @@ class Records:
 
     def __new__(cls, records: Records | Iterable[bytes]) -> Self: ...
     @staticmethod
-    def from_buffers(data: _Memory, offsets: _Memory) -> Records:
+    def from_buffers(data: _n.Memory, offsets: _n.Memory) -> Records:
         """Records that lie one behind the other in `data`, from one offset to the next."""
     def __len__(self) -> int: ...
     @overload
@@ -50,10 +45,8 @@ class Records:
     def __iter__(self) -> Iterator[bytes]: ...
     def __eq__(self, value: object, /) -> bool: ...
     @property
-    def nbytes(self) -> int:
-        """The bytes of all records together."""
-    def tolist(self) -> list[bytes]:
-        """All records as a list of bytes."""
+    def nbytes(self) -> int: ...
+    def tolist(self) -> list[bytes]: ...
     def parse_error(
         self, index: int, reason: str, feature: str | None = None, name: str | None = None
     ) -> ParseError:
@@ -71,16 +64,15 @@ def pick_records(batches: Sequence[tuple[Records, npt.NDArray[np.int64]]]) -> Re
     """Some of the records of each batch, by their places there, in one batch of their own."""
 
 @final
-class Reader:
+class Reader(Iterator[bytes]):
     """Reads the records of one file."""
 
     def __new__(
-        cls, path: _Path, compression_type: str, verify: bool, limits: _native.Limits = ...
+        cls, path: _n.Path, compression_type: str, verify: bool, limits: _n.Limits = ...
     ) -> Self: ...
     @property
     def compression_type(self) -> str:
         """How the file is compressed: "", "GZIP" or "ZLIB"."""
-    def __iter__(self) -> Self: ...
     def __next__(self) -> bytes: ...
     def read_batch(self, n: int) -> Records:
         """The next records, at most `n`; none at the end."""
@@ -94,30 +86,28 @@ class Reader:
         """Lets reading go on where the file has grown since."""
     def _panic(self) -> None:
         """Panics while it reads, as a mistake in the core would; for tests."""
-    def close(self) -> None:
-        """Closes the file."""
+    def close(self) -> None: ...
 
 @final
 class IndexedFile:
     """A file, and where each of its records is."""
 
     @staticmethod
-    def load(path: _Path, stored: _Path) -> IndexedFile | None:
+    def load(path: _n.Path, stored: _n.Path) -> IndexedFile | None:
         """The index that is kept in the file `stored`; None if it is none, or of another file."""
     @staticmethod
-    def from_bytes(path: _Path, index: bytes) -> IndexedFile | None:
+    def from_bytes(path: _n.Path, index: bytes) -> IndexedFile | None:
         """The index that these bytes are; None if they are none, or of another file."""
     @staticmethod
-    def from_text(path: _Path, text: str) -> IndexedFile | None:
+    def from_text(path: _n.Path, text: str) -> IndexedFile | None:
         """The index that a text of offsets and lengths tells; None if it does not fit the file."""
     def to_bytes(self) -> bytes:
         """The index as it is kept in a file."""
-    def save(self, place: _Path, as_text: bool) -> None:
+    def save(self, place: _n.Path, as_text: bool) -> None:
         """Writes the index to a file, whole or not at all, or a text of offsets and lengths."""
     def __len__(self) -> int: ...
     @property
-    def path(self) -> Path:
-        """The file."""
+    def path(self) -> Path: ...
     @property
     def absolute(self) -> Path:
         """The file, wherever the process goes."""
@@ -125,10 +115,8 @@ class IndexedFile:
     def compression_type(self) -> str:
         """How it is compressed: "", "GZIP" or "ZLIB"."""
     @property
-    def size(self) -> int:
-        """How many bytes the file has."""
-    def end(self) -> int:
-        """Where the last record ends."""
+    def size(self) -> int: ...
+    def end(self) -> int: ...
     def first_from(self, offset: int) -> tuple[int, int]:
         """The number of the first record that begins there or behind, and where it begins."""
 
@@ -137,9 +125,8 @@ class Indexing(Iterator[IndexedFile]):
     """Goes over all records of files, and hands out each file with its index, in order."""
 
     def __new__(
-        cls, paths: list[str], compression_type: str, threads: int, limits: _native.Limits
+        cls, paths: list[str], compression_type: str, threads: int, limits: _n.Limits
     ) -> Self: ...
-    def __iter__(self) -> Self: ...
     def __next__(self) -> IndexedFile: ...
 
 def keep_open(most: int) -> None:
@@ -148,10 +135,10 @@ def keep_open(most: int) -> None:
 def compression_named(name: str) -> str:
     """TensorFlow's name of a compression, by any of its spellings; "auto" stays."""
 
-def compression_of_name(path: _Path) -> str | None:
+def compression_of_name(path: _n.Path) -> str | None:
     """The compression that the ending of a file's name says, or None."""
 
-def count_records(path: _Path, compression_type: str, threads: int, limits: _native.Limits) -> int:
+def count_records(path: _n.Path, compression_type: str, threads: int, limits: _n.Limits) -> int:
     """The number of records in a file, by their headers where that can be done."""
 
 @disjoint_base
@@ -164,7 +151,7 @@ class RecordSequence:
         files: list[IndexedFile],
         verify: bool,
         threads: int,
-        limits: _native.Limits,
+        limits: _n.Limits,
         memory_map: bool,
     ) -> None:
         """Is the records of `files` from now on, one behind the other."""
@@ -187,7 +174,6 @@ class Iteration(Iterator[bytes]):
     def __new__(cls, *_arguments: object, **_named: object) -> Self: ...
     def _iterate_over(self, reader: Reader) -> None:
         """Iterates over the records of `reader` from now on."""
-    def __iter__(self) -> Self: ...
     def __next__(self) -> bytes: ...
 
 @final
@@ -196,12 +182,12 @@ class Salvage:
 
     def __new__(
         cls,
-        path: _Path,
+        path: _n.Path,
         compression_type: str,
         mode: str,
         max_lost_bytes: int | None,
         max_lost_records: int | None,
-        limits: _native.Limits,
+        limits: _n.Limits,
     ) -> Self: ...
     @property
     def compression_type(self) -> str:
@@ -211,8 +197,7 @@ class Salvage:
         """Bytes and regions lost so far, and records whose headers were damaged."""
     def next_piece(self, n: int) -> Records | tuple[int, int, Error] | None:
         """The next records, at most `n`, or begin, end and reason of the next region."""
-    def close(self) -> None:
-        """Closes the file."""
+    def close(self) -> None: ...
 
 class _Batches(Iterator[Any]):
     """Iterates over batches; none behind the last, or behind an error."""
@@ -243,21 +228,38 @@ class Watch(Iterator[Any]):
     def __next__(self) -> Any: ...
 
 @final
+class Turn:
+    """A lock for `with`; an error where this thread has it already, or a signal ends the wait."""
+
+    def __new__(cls) -> Self: ...
+    def __enter__(self) -> None: ...
+    def __exit__(self, _exception: object, _value: object, _at: object) -> None: ...
+
+@disjoint_base
+class Exclusive(Iterator[Any]):
+    """Holds a turn while it makes an element, by `_next` or of what `_take_from` was given."""
+
+    def __new__(cls, *_arguments: Any, **_named: Any) -> Self: ...
+    _turn: Final[Turn]
+    def _take_from(self, source: Iterator[Any]) -> None: ...
+    def __next__(self) -> Any: ...
+
+@final
 class Scan(_Batches):
     """Batches of files."""
 
     def __new__(
         cls,
-        paths: Sequence[_Path],
+        paths: Sequence[_n.Path],
         batch: int,
         drop_remainder: bool,
         threads: int,
         compression_type: str,
         verify: bool,
-        limits: _native.Limits,
+        limits: _n.Limits,
         most_bytes: int | None = None,
-        features: tuple[_native.Feature, ...] | None = None,
-        lists: tuple[_native.Feature, ...] | None = None,
+        features: tuple[_n.Feature, ...] | None = None,
+        lists: tuple[_n.Feature, ...] | None = None,
         skip_corrupt: bool = False,
         keep: bool = False,
         most_ahead: int | None = None,
@@ -265,10 +267,10 @@ class Scan(_Batches):
     def take_skipped(self) -> list[tuple[str, int, int, Error]]:
         """What has been skipped since the last call: path, begin, end and reason of each region."""
 
-def order_length(steps: Sequence[_native.Step]) -> int | None:
+def order_length(steps: Sequence[_n.Step]) -> int | None:
     """How many elements a pass has; none: it has no end."""
 
-def order_at(steps: Sequence[_native.Step], start: int, stop: int, epoch: int) -> list[int]:
+def order_at(steps: Sequence[_n.Step], start: int, stop: int, epoch: int) -> list[int]:
     """Which records come from place `start` on, up to `stop`, of the pass that these steps make."""
 
 @final
@@ -278,14 +280,14 @@ class Gather(_Batches):
     def __new__(
         cls,
         pool: RecordSequence | Records,
-        steps: Sequence[_native.Step],
+        steps: Sequence[_n.Step],
         epoch: int,
         batch: int,
         drop_remainder: bool,
         first_batch: int,
         num_threads: int,
-        features: tuple[_native.Feature, ...] | None = None,
-        lists: tuple[_native.Feature, ...] | None = None,
+        features: tuple[_n.Feature, ...] | None = None,
+        lists: tuple[_n.Feature, ...] | None = None,
         keep: bool = False,
         most_ahead: int | None = None,
     ) -> Self: ...
@@ -294,15 +296,13 @@ class Gather(_Batches):
 class Foreign:
     """Reads the records of several files that are not TFRecord files, in turn."""
 
-    def __new__(cls, paths: Sequence[str], how: _How, place: _Place | None = None) -> Self: ...
+    def __new__(cls, paths: Sequence[str], how: _n.How, place: _n.Place | None = None) -> Self: ...
     def read(self, n: int, bytes: int) -> Records:  # noqa: A002 - what it is
         """The next records, at most `n`, and no more once they have `bytes`; none at the end."""
     def skip(self, n: int) -> int:
         """Passes over at most `n` records, and says how many there were."""
-    def place(self) -> _Place:
-        """Where reading is."""
-    def close(self) -> None:
-        """Closes the files."""
+    def place(self) -> _n.Place: ...
+    def close(self) -> None: ...
 
 @final
 class Writer:
@@ -310,7 +310,7 @@ class Writer:
 
     def __new__(
         cls,
-        path: _Path,
+        path: _n.Path,
         compression_type: str,
         mode: str,
         atomic: bool,
@@ -336,9 +336,8 @@ class Writer:
     def temporary_path(self) -> str | None:
         """Where the records are until the file gets its name."""
     @property
-    def closed(self) -> bool:
-        """Whether the writer takes no more records."""
-    def write(self, record: _Memory) -> None:
+    def closed(self) -> bool: ...
+    def write(self, record: _n.Memory) -> None:
         """Adds a record: bytes, or anything else that is a flat buffer of bytes."""
     def write_batch(self, records: Records | Iterable[bytes]) -> None:
         """Adds records."""
@@ -350,7 +349,7 @@ class Writer:
         """Completes the file and syncs it, but leaves it unpublished."""
     def close(self) -> None:
         """Completes the file and publishes it."""
-    def publish_as(self, path: _Path) -> None:
+    def publish_as(self, path: _n.Path) -> None:
         """Publishes a finished file under this name."""
     def abandon(self) -> None:
         """Gives the file up."""
@@ -367,7 +366,7 @@ class Columns:
     """Columns of equal length."""
 
     @staticmethod
-    def build(rows: int, columns: Sequence[_native.Pieces], borrowed: bool = False) -> Columns:
+    def build(rows: int, columns: Sequence[_n.Pieces], borrowed: bool = False) -> Columns:
         """Columns of `rows` rows from pieces, copied; `borrowed` for a call they do not outlive."""
     @property
     def num_rows(self) -> int:
@@ -401,15 +400,15 @@ class EventDecoder:
 
 def decode_batch(
     records: Records | Iterable[bytes],
-    spec: tuple[_native.Feature, ...] | None,
+    spec: tuple[_n.Feature, ...] | None,
     names: Sequence[str] | None = None,
 ) -> Columns:
     """Decodes Examples into columns; see `tfrecs.decode_batch`."""
 
 def decode_sequence_batch(
     records: Records | Iterable[bytes],
-    context: tuple[_native.Feature, ...] | None,
-    lists: tuple[_native.Feature, ...] | None,
+    context: tuple[_n.Feature, ...] | None,
+    lists: tuple[_n.Feature, ...] | None,
     names: Sequence[str] | None = None,
 ) -> tuple[Columns, Columns]:
     """Decodes SequenceExamples into the columns of their contexts and of their feature lists."""
@@ -418,17 +417,17 @@ def decode_png(data: bytes, max_pixels: int) -> tuple[Buffer, tuple[int, int, in
     """The samples of a PNG image, height, width and channels, and whether samples have 16 bits."""
 
 def resize_image(
-    samples: _Memory,
+    samples: _n.Memory,
     shape: tuple[int, int, int],
     size: tuple[int, int],
     filter: str,  # noqa: A002 - Pillow's name for it
 ) -> Buffer:
     """The samples of an image with another height and width, by the filter bilinear or hamming."""
 
-def digest_file(path: _Path, compression_type: str) -> tuple[int, int, int]:
+def digest_file(path: _n.Path, compression_type: str) -> tuple[int, int, int]:
     """The digest of a file's records: how many, how many bytes, and their checksum."""
 
-def find_temporaries(path: _Path) -> list[tuple[str, str, bool, int | None]]:
+def find_temporaries(path: _n.Path) -> list[tuple[str, str, bool, int | None]]:
     """The temporary siblings of a file: path, file, whether a writer has it open, its process."""
 
 def encode_batch(columns: object) -> Records:
@@ -437,38 +436,38 @@ def encode_batch(columns: object) -> Records:
 def encode_sequence_batch(context: object, lists: object) -> Records:
     """Encodes the rows of two tables as SequenceExamples: contexts and feature lists."""
 
-def decode_example(record: bytes) -> dict[str, _List]:
+def decode_example(record: bytes) -> dict[str, _n.List]:
     """The features of an Example as a dict of lists."""
 
-def decode_sequence_example(record: bytes) -> tuple[dict[str, _List], dict[str, list[_List]]]:
+def decode_sequence_example(record: bytes) -> tuple[dict[str, _n.List], dict[str, list[_n.List]]]:
     """The context of a SequenceExample as a dict of lists, its feature lists as lists of lists."""
 
-def encode_example(features: Mapping[str, Any], sort_keys: bool, plain: _native.Plain) -> bytes:
+def encode_example(features: Mapping[str, Any], sort_keys: bool, plain: _n.Plain) -> bytes:
     """A mapping as the bytes of an Example."""
 
 def encode_sequence_example(
     context: Mapping[str, Any],
     feature_lists: Mapping[str, Iterable[Any]],
     sort_keys: bool,
-    plain: _native.Plain,
+    plain: _n.Plain,
 ) -> bytes:
     """Two mappings as the bytes of a SequenceExample."""
 
 def sparse_indices(
-    row_splits: _Memory, keys: Sequence[_Memory], already_sorted: bool
+    row_splits: _n.Memory, keys: Sequence[_n.Memory], already_sorted: bool
 ) -> tuple[Buffer, Buffer | None]:
     """The indices (int64) of values, which ascend within each row, and their places if those move.
 
     Of each the number of its row and one of each of `keys`; `already_sorted` says not to look.
     """
 
-def side_by_side(values: _Memory, row_splits: _Memory, longest: int, filler: bytes) -> Buffer:
+def side_by_side(values: _n.Memory, row_splits: _n.Memory, longest: int, filler: bytes) -> Buffer:
     """Rows of `values` as those of a table of `longest` elements; `filler` is what they lack."""
 
-def coordinates(row_splits: _Memory, values: int) -> Buffer:
+def coordinates(row_splits: _n.Memory, values: int) -> Buffer:
     """For each of `values` values (int64) its row and its place in that row."""
 
-def first_outside(indices: _Memory, shape: list[int]) -> int | None:
+def first_outside(indices: _n.Memory, shape: list[int]) -> int | None:
     """The first line of a table of indices (int64) with one outside of `shape`."""
 
 def sparse_column(columns: Columns, index: int) -> tuple[Buffer, Buffer | None, Buffer, int]:

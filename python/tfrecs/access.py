@@ -5,7 +5,7 @@ import os
 import random
 import sys
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from itertools import accumulate, pairwise
 from types import TracebackType
 from typing import Any, Self, SupportsIndex, TypeAlias
@@ -16,6 +16,7 @@ from tfrecs.indices import Indexed, indexed_files
 from tfrecs.limits import NO_LIMITS, Limits, checked_limits, checked_threads
 from tfrecs.logs import logger
 from tfrecs.paths import Paths
+from tfrecs.shared import SharedIterator
 
 Records: TypeAlias = _core.Records
 
@@ -180,9 +181,9 @@ class IndexedRecords(_core.RecordSequence):
     def __iter__(self) -> Iterator[bytes]:
         """Read all records in order, some at a time."""
         len(self)  # one that is closed says so at once
-        return self._each()
+        return SharedIterator(self._each())
 
-    def _each(self) -> Iterator[bytes]:
+    def _each(self) -> Generator[bytes, None, None]:
         for start, stop in pairwise(self._cuts()):
             try:
                 some = self[start:stop]

@@ -13,6 +13,7 @@ from tfrecs import _core
 from tfrecs.batch import Batch
 from tfrecs.errors import MissingFileError, SpecError, TruncatedFileError
 from tfrecs.paths import Path, Paths, expand_paths
+from tfrecs.shared import SharedIterator
 
 # Events are small, but for those that hold images; so few of these are in memory at a time.
 _EVENTS_AT_A_TIME = 256
@@ -127,7 +128,7 @@ def follow_events(
     name = os.fsdecode(path)
     if not os.path.lexists(name):
         raise MissingFileError(f"{name}: there is no such file or directory", path=name)
-    return _followed(name, _decoder(tags, plugins), poll_interval, timeout)
+    return SharedIterator(_followed(name, _decoder(tags, plugins), poll_interval, timeout))
 
 
 def _followed(

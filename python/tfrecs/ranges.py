@@ -2,7 +2,7 @@
 
 import os
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import Any, TypeAlias
@@ -12,6 +12,7 @@ from tfrecs.errors import SpecError, StateError
 from tfrecs.indices import indexed_files
 from tfrecs.limits import checked_limit
 from tfrecs.paths import Paths
+from tfrecs.shared import SharedIterator
 
 
 @dataclass(frozen=True)
@@ -198,14 +199,14 @@ def read_range(
         )
     if batch_size is not None:
         checked_limit("batch_size", batch_size)
-    return _records(range, batch_size, verify)
+    return SharedIterator(_records(range, batch_size, verify))
 
 
 def _records(
     range: Range,  # noqa: A002 - as above
     batch_size: int | None,
     verify: bool,
-) -> Iterator[Any]:
+) -> Generator[Any, None, None]:
     for part in range.parts:
         reader = _reader(part, verify)
         if batch_size is None:

@@ -3,7 +3,7 @@
 import os
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path as FilePath
@@ -13,6 +13,7 @@ from tfrecs.errors import Error, ExistingFileError, SpecError
 from tfrecs.limits import checked_compression, checked_limits
 from tfrecs.paths import Path, local_path
 from tfrecs.records import Records
+from tfrecs.shared import SharedIterator
 from tfrecs.writer import RecordWriter
 
 _AHEAD = 1024  # records read at once for whoever takes them one by one
@@ -46,7 +47,7 @@ class SkippedRegion:
         return self.end - self.begin
 
 
-class Salvage(Iterator[bytes | SkippedRegion]):
+class Salvage(_core.Exclusive, Iterator[bytes | SkippedRegion]):
     """What salvage() returns: an iterator over records and skipped regions, in their order.
 
     Example:
@@ -84,7 +85,7 @@ class Salvage(Iterator[bytes | SkippedRegion]):
         """How many records so far had damaged headers, and were proved by their data."""
         return self._salvage.lost[2]
 
-    def __next__(self) -> bytes | SkippedRegion:
+    def _next(self) -> bytes | SkippedRegion:
         """Return the next record or region."""
         while True:
             record = next(self._records, None)
@@ -107,6 +108,9 @@ class Salvage(Iterator[bytes | SkippedRegion]):
         """
         if n < 1:
             raise ValueError(f"a batch has at least one record, not {n}")
+        return SharedIterator(self._batches(n))
+
+    def _batches(self, n: int) -> Generator[Records | SkippedRegion, None, None]:
         while True:
             try:
                 yield self._piece(n)

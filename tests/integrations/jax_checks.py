@@ -10,6 +10,7 @@ import os
 import socket
 import subprocess
 import sys
+import threading
 import warnings
 from pathlib import Path
 from typing import Any
@@ -428,3 +429,21 @@ def whole(first: Any, second: Any) -> list[list[int]]:
         parts = {begin: part for begin, _, part in [*mine, *theirs]}
         arrays.append([number for begin in sorted(parts) for number in parts[begin]])
     return arrays
+
+
+def test_threads_share_a_pass(ds: tfrecs.Dataset) -> None:
+    """Each batch goes to exactly one of them."""
+    it, found = iter(ds.batch(3).to_jax()), []
+
+    def take() -> None:
+        for batch in it:
+            found.extend(batch["number"].tolist())
+
+    threads = [threading.Thread(target=take, daemon=True) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+        assert not thread.is_alive()
+    whole = [number for batch in ds.batch(3) for number in batch["number"].tolist()]
+    assert sorted(found) == sorted(whole)

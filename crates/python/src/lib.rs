@@ -37,6 +37,7 @@ mod scan;
 mod sequence;
 mod shared;
 mod tensor;
+mod turn;
 mod writer;
 
 /// For the buffers of batches, which are large and come again and again.
@@ -98,6 +99,8 @@ mod _core {
     use crate::sequence::PySequence;
     #[pymodule_export]
     use crate::tensor::{parse_tensors, serialize_strings, tensor_header};
+    #[pymodule_export]
+    use crate::turn::{PyExclusive, PyTurn};
     #[pymodule_export]
     use crate::writer::{PyWriter, digest_file, find_temporaries};
 }

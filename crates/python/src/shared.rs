@@ -4,71 +4,53 @@
 //! same object gets an error instead of waiting for itself for ever.
 
 use std::ops::{Deref, DerefMut};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use pyo3::prelude::*;
-use pyo3::sync::MutexExt;
-use tfrecs_core::{Error, Result};
+use tfrecs_core::Result;
 
-/// A lock that knows which thread holds it.
+use crate::turn::{Held, Turn};
+
+/// Something that one thread at a time uses.
 pub struct Shared<T> {
+    turn: Turn,
+    /// Locked only by the thread whose turn it is, so that nobody waits for it.
     content: Mutex<T>,
-    /// The holder's [`this_thread`], or 0.
-    holder: AtomicUsize,
 }
 
 /// The content of a [`Shared`], locked.
 pub struct Guard<'a, T> {
+    // In this order: the content is free before the turn ends.
     content: MutexGuard<'a, T>,
-    holder: &'a AtomicUsize,
+    _turn: Held<'a>,
 }
 
 impl<T> Shared<T> {
     /// Wraps `content`.
     pub fn new(content: T) -> Self {
         Self {
+            turn: Turn::default(),
             content: Mutex::new(content),
-            holder: AtomicUsize::new(0),
         }
     }
 
     /// Locks from a thread that is not attached to the interpreter.
     pub fn enter(&self) -> Result<Guard<'_, T>> {
-        self.refuse_reentry()?;
-        Ok(self.guard(self.content.lock().unwrap_or_else(PoisonError::into_inner)))
+        self.turn.take().map(|turn| self.guard(turn))
     }
 
     /// Locks from a thread that is attached; it is not while it waits.
     pub fn enter_attached(&self, py: Python<'_>) -> Result<Guard<'_, T>> {
-        self.refuse_reentry()?;
-        let content = self.content.lock_py_attached(py);
-        Ok(self.guard(content.unwrap_or_else(PoisonError::into_inner)))
+        self.turn.take_attached(py).map(|turn| self.guard(turn))
     }
 
     // A poisoned lock is of no interest: no call leaves a reader or a writer in a state of which the
     // next one could not tell what to do.
-    fn guard<'a>(&'a self, content: MutexGuard<'a, T>) -> Guard<'a, T> {
-        self.holder.store(this_thread(), Ordering::Relaxed);
+    fn guard<'a>(&'a self, turn: Held<'a>) -> Guard<'a, T> {
         Guard {
-            content,
-            holder: &self.holder,
+            content: self.content.lock().unwrap_or_else(PoisonError::into_inner),
+            _turn: turn,
         }
-    }
-
-    fn refuse_reentry(&self) -> Result<()> {
-        if self.holder.load(Ordering::Relaxed) == this_thread() {
-            return Err(Error::state(
-                "it is in use by this very thread, in a signal handler",
-            ));
-        }
-        Ok(())
-    }
-}
-
-impl<T> Drop for Guard<'_, T> {
-    fn drop(&mut self) {
-        self.holder.store(0, Ordering::Relaxed);
     }
 }
 
@@ -84,10 +66,4 @@ impl<T> DerefMut for Guard<'_, T> {
     fn deref_mut(&mut self) -> &mut T {
         &mut self.content
     }
-}
-
-/// A number that no other living thread has.
-fn this_thread() -> usize {
-    thread_local!(static MARK: u8 = const { 0 });
-    MARK.with(|mark| std::ptr::from_ref(mark).addr())
 }

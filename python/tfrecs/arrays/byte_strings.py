@@ -125,7 +125,7 @@ class BytesArray:
 
     def __iter__(self) -> Iterator[Any]:
         """Iterate over the first axis."""
-        return (self[index] for index in range(len(self)))
+        return map(self.__getitem__, range(len(self)))  # which threads may share
 
     def item(self) -> bytes:
         """Return the value of an array of size 1."""

@@ -148,7 +148,7 @@ class RaggedTensor:
 
     def __iter__(self) -> Iterator[Any]:
         """Iterate over the rows."""
-        return (self[index] for index in range(len(self)))
+        return map(self.__getitem__, range(len(self)))  # which threads may share
 
     def __getitem__(self, index: int | np.integer[Any] | slice) -> Any:
         """Return row `index` (None if it is missing), or the rows of a slice with step 1."""

@@ -7,6 +7,7 @@ import traceback
 from collections.abc import Iterator, Mapping
 from typing import Any, Self
 
+from tfrecs import _core
 from tfrecs.dataset.node import Node
 from tfrecs.dataset.progress import Bar, bar_of
 from tfrecs.dataset.root import Root
@@ -21,11 +22,14 @@ from tfrecs.errors import StateError
 VERSION = 1
 
 
-class DatasetIterator(Iterator[Any]):
+class DatasetIterator(_core.Exclusive, Iterator[Any]):
     """Iterates over a dataset, says where it is, and goes on from there in another process.
 
     `state_dict()` is a small dict for JSON, whatever the buffers hold; `load_state_dict()` of an
     iterator over the same plan and files goes on with exactly what would have come next.
+
+    Any number of threads may share it: each element goes to exactly one of them, and a state is the
+    place between two elements.
 
     Example:
         >>> import json, tfrecs
@@ -48,7 +52,7 @@ class DatasetIterator(Iterator[Any]):
         self._bar: Bar | None = None
         self.trace = Trace(node, run)
 
-    def __next__(self) -> Any:
+    def _next(self) -> Any:
         """Return the next element. Behind the last one, and behind an error, nothing comes."""
         if self._is_closed:
             raise StopIteration
@@ -65,6 +69,9 @@ class DatasetIterator(Iterator[Any]):
     def _begun(self) -> Stage:
         if self._stage is None:
             self._stage = self._started(self._run, None)
+            if self._is_closed:  # meanwhile, by another thread
+                self._stage.close()
+                raise StateError("another thread has closed this meanwhile")
             self._show()
         return self._stage
 
@@ -90,7 +97,8 @@ class DatasetIterator(Iterator[Any]):
 
     def place(self) -> State:
         """Return just where the pass is, for a `state_dict` of it that is made later."""
-        return self._begun().state()
+        with self._turn:
+            return self._begun().state()
 
     def state_dict(self, place: State | None = None) -> State:
         """Return where the pass is, behind the element that came last, or where it was."""
@@ -110,7 +118,10 @@ class DatasetIterator(Iterator[Any]):
             StateError: It is none, or of another plan, or of other files; the text says what
                 differs. The iterator is where it was.
         """
-        saved = self.checked(state)
+        with self._turn:
+            self._go_on(self.checked(state))
+
+    def _go_on(self, saved: Saved) -> None:
         run = Run(saved.integer("epoch"), self._run.stripe)
         try:
             stage = self._started(run, saved.child("at"))

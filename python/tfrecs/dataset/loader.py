@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol, Self, TypeAlias
 
+from tfrecs import _core
 from tfrecs.dataset.dealt import DealtIterator
 from tfrecs.dataset.node import Node
 from tfrecs.dataset.ranks import Ranks, known_length
@@ -176,8 +177,8 @@ class Way:
     ahead: int
 
 
-class LoaderIterator(Iterator[Any]):
-    """A pass of a Loader."""
+class LoaderIterator(_core.Exclusive, Iterator[Any]):
+    """A pass of a Loader; threads may share it."""
 
     def __init__(
         self, upcoming: Upcoming, begin: Begin, way: Way, beginning: Beginning | None
@@ -201,7 +202,14 @@ class LoaderIterator(Iterator[Any]):
             self._begun = self._begin(self._beginning or self._upcoming.beginning)
         return self._begun
 
-    def __next__(self) -> Any:
+    def _dealt_now(self) -> DealtIterator:
+        """Return the pass, also while another thread begins it."""
+        if self._begun is None:
+            with self._turn:
+                return self._dealt
+        return self._begun
+
+    def _next(self) -> Any:
         """Return the next element, where it is computed with."""
         if not self._has_begun:
             self._upcoming.beginning = Beginning(self.epoch + 1)
@@ -250,7 +258,8 @@ class LoaderIterator(Iterator[Any]):
 
     def state_dict(self) -> dict[str, Any]:
         """Return where the pass is, behind the element that was taken last."""
-        return self._dealt.state_dict(self._place)
+        with self._turn:
+            return self._dealt.state_dict(self._place)
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Go on where `state` says.
@@ -259,19 +268,20 @@ class LoaderIterator(Iterator[Any]):
             StateError: It is none, or of another plan, or of other files. The iterator is where it
                 was.
         """
-        self._dealt.load_state_dict(state)
-        self._under_way.clear()
-        self._place = self._failed = None
-        self._has_begun, self.is_over = True, False
-        self._upcoming.beginning = Beginning(self.epoch + 1)
+        with self._turn:
+            self._dealt.load_state_dict(state)
+            self._under_way.clear()
+            self._place = self._failed = None
+            self._has_begun, self.is_over = True, False
+            self._upcoming.beginning = Beginning(self.epoch + 1)
 
     def stats(self) -> DatasetStats:
         """Return what the pass has given so far, and where the time went."""
-        return self._dealt.stats()
+        return self._dealt_now().stats()
 
     def close(self) -> None:
         """Let go of threads and files. Nothing comes any more."""
-        self._dealt.close()
+        self._dealt_now().close()
         self._under_way.clear()
         self._failed = StopIteration()
 

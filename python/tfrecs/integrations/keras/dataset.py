@@ -22,6 +22,7 @@ from typing import Any, Self
 
 import keras
 
+from tfrecs import _core
 from tfrecs.dataset.dealt import DealtIterator
 from tfrecs.dataset.node import Node
 from tfrecs.dataset.order import Length
@@ -95,6 +96,8 @@ class KerasDataset(keras.utils.PyDataset):  # type: ignore[misc, unused-ignore]
         self._ranks = ranks
         self._elements = elements
         self._pass: _Pass | None = None
+        # Held while a batch is made: threads get different ones.
+        self._turn = _core.Turn()
         self._taken: deque[tuple[int, _Pass, Any, bool]] = deque(maxlen=MOST_AHEAD)
         # How many batches were taken ever, and when the last fit, evaluate or predict began.
         self.pulled = 0
@@ -147,6 +150,10 @@ class KerasDataset(keras.utils.PyDataset):  # type: ignore[misc, unused-ignore]
     def __getitem__(self, index: int) -> tuple[Any, ...]:
         """Return the next batch, whatever `index` is."""
         del index
+        with self._turn:
+            return self._next_batch()
+
+    def _next_batch(self) -> tuple[Any, ...]:
         if self._pass is None or self._pass.is_over:
             self._pass = self._begun()
         try:

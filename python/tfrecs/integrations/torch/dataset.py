@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch.utils.data import IterableDataset, get_worker_info
 
+from tfrecs import _core
 from tfrecs.dataset.dealt import DealtIterator
 from tfrecs.dataset.node import Node
 from tfrecs.dataset.ranks import Ranks, known_length
@@ -109,8 +110,8 @@ class TorchDataset(IterableDataset):  # type: ignore[misc, unused-ignore]
         return self._elements(element)
 
 
-class TorchIterator(Iterator[Any]):
-    """A pass over a TorchDataset, in one process.
+class TorchIterator(_core.Exclusive, Iterator[Any]):
+    """A pass over a TorchDataset, in one process; threads may share it.
 
     torchdata's StatefulDataLoader asks it for its state.
     """
@@ -120,7 +121,7 @@ class TorchIterator(Iterator[Any]):
         self._dataset = dataset
         self._dealt = dealt
 
-    def __next__(self) -> Any:
+    def _next(self) -> Any:
         """Return the next element as tensors."""
         try:
             return self._dataset.convert(next(self._dealt))
@@ -131,7 +132,8 @@ class TorchIterator(Iterator[Any]):
 
     def state_dict(self) -> dict[str, Any]:
         """Return where the pass is, in this worker, behind the element that came last."""
-        return self._dealt.state_dict()
+        with self._turn:
+            return self._dealt.state_dict()
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Go on where `state` says; the next pass is the epoch behind its.
@@ -139,8 +141,9 @@ class TorchIterator(Iterator[Any]):
         Raises:
             StateError: It is none, or of another plan, other files, or another number of workers.
         """
-        self._dealt.load_state_dict(state)
-        self._dataset.resumed(self._dealt.epoch)
+        with self._turn:
+            self._dealt.load_state_dict(state)
+            self._dataset.resumed(self._dealt.epoch)
 
     def close(self) -> None:
         """Let go of threads and files. Nothing comes any more."""

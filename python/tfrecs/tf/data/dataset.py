@@ -7,6 +7,7 @@ import secrets
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Self
 
+from tfrecs import _core
 from tfrecs.dataset import Dataset as Plan
 from tfrecs.dataset.batch import Batch
 from tfrecs.dataset.cache_file import CacheFile
@@ -35,15 +36,18 @@ WHOLE = 2**62
 CYCLE = 8
 
 
-class DatasetIterator(Iterator[Any]):
-    """A pass over a dataset: gives values, and the states of the plan's own iterator."""
+class DatasetIterator(_core.Exclusive, Iterator[Any]):
+    """A pass over a dataset: gives values, and the states of the plan's own iterator.
+
+    Threads may share it: each element goes to exactly one of them.
+    """
 
     def __init__(self, begin: Callable[[], Iterator[Any]]) -> None:
         """Begin with the first element."""
         self._begin = begin
         self.elements = begin()
 
-    def __next__(self) -> Any:
+    def _next(self) -> Any:
         """Return the next element."""
         return wrapped(next(self.elements))
 
@@ -72,9 +76,9 @@ class GraphIterator(DatasetIterator):
         self._ahead: list[Any] = []
         self._waits = waits
 
-    def __next__(self) -> Any:
+    def _next(self) -> Any:
         """Return the next element."""
-        return self._ahead.pop() if self._ahead else super().__next__()
+        return self._ahead.pop() if self._ahead else super()._next()
 
     def get_next(self, name: str | None = None) -> Any:
         """Return what will be the next element, each time that it is computed.
@@ -99,7 +103,8 @@ class GraphIterator(DatasetIterator):
         return Deferred(self._begin_again)
 
     def _begin_again(self) -> None:
-        self._ahead, self.elements, self._waits = [], self._begin(), False
+        with self._turn:
+            self._ahead, self.elements, self._waits = [], self._begin(), False
 
 
 def _truth(value: Any) -> bool:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Any
 
 import numpy as np
 
+from tfrecs import _core
 from tfrecs.dataset import Dataset
 from tfrecs.tf.deferred import Deferred
 from tfrecs.tf.file_io import path_of
@@ -31,7 +31,7 @@ class ReaderBase:
     def __init__(self, opened: Callable[[str], Dataset]) -> None:
         """Begin with no file."""
         self._opened = opened
-        self._lock = threading.Lock()
+        self._turn = _core.Turn()
         self._begin()
 
     def _begin(self) -> None:
@@ -59,14 +59,18 @@ class ReaderBase:
 
     def reset(self, name: str | None = None) -> Deferred:
         """Return what forgets the file that is being read, and begins to count anew."""
-        return Deferred(self._begin)
+        return Deferred(self._reset)
+
+    def _reset(self) -> None:
+        with self._turn:
+            self._begin()
 
     def _pair(self, read: Callable[[], Any], shape: Any) -> tuple[Deferred, Deferred]:
         pair = Deferred(read)
         return pair[0].of_kind("string", shape), pair[1].of_kind("string", shape)
 
     def _some(self, queue: FIFOQueue, count: int) -> list[tuple[Any, Any]]:
-        with self._lock:
+        with self._turn:
             while not (found := list(islice(self._rows, count))):
                 self._files, self._is_open = self._files + self._is_open, False
                 ((name,),) = queue.take(1)
