@@ -268,6 +268,32 @@ def test_control_c_ends_the_wait_for_another_thread(numbered: Path) -> None:
     assert next(it) == b"1", "nothing is lost"
 
 
+@pytest.mark.parametrize("make", ["native", "in Python", "ahead"])
+def test_closing_ends_the_wait_of_all(tmp_path: Path, make: str) -> None:
+    """One thread waits for a pipe into which nobody writes any more, the others for that one."""
+    os.mkfifo(tmp_path / "pipe")
+    ds = tfrecs.Dataset(tmp_path / "pipe", compression_type="").batch(1)
+    it = iter({"native": ds, "in Python": ds.map(len), "ahead": ds.map(len).prefetch(2)}[make])
+    given, found = threading.Event(), []
+
+    def take() -> None:
+        with suppress(tfrecs.StateError):  # the one that waits for the pipe
+            for element in it:
+                found.append(element)
+                given.set()
+
+    threads = [threading.Thread(target=take, daemon=True) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    with (tmp_path / "pipe").open("wb", buffering=0) as feeder:
+        feeder.write(frames.plain([b"one"] * 30))
+        assert given.wait(HANG)
+        it.close()
+        for thread in threads:
+            thread.join(HANG)
+            assert not thread.is_alive()
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="a system without forks")
 @pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
 def test_a_fork_beside_a_thread_that_takes(numbered: Path) -> None:
