@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import tfrecs
 from tfrecs import tf
 
 
@@ -119,3 +120,97 @@ def test_one_iterator_writes_a_cache(tmp_path: Path) -> None:
         next(second)
     assert [int(one) for one in first] == [1, 2]
     assert [int(one) for one in kept] == [0, 1, 2]
+
+
+def outcomes(elements: Any) -> list[Any]:
+    """Return what an iterator gives: numbers, and the names of the classes of errors."""
+    given: list[Any] = []
+    for _ in range(10):
+        try:
+            given.append(int(next(elements)))
+        except StopIteration:
+            break
+        except tf.errors.OpError as error:
+            given.append(type(error).__mro__[0].__name__)
+    return given
+
+
+def fails_at_1(error: Exception) -> Any:
+    def function(number: Any) -> Any:
+        if int(number) == 1:
+            raise error
+        return number
+
+    return lambda n: tf.py_function(function, [n], tf.int64)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda ds, f: ds.map(f),
+        lambda ds, f: ds.map(f, 2),
+        lambda ds, f: ds.map(f).prefetch(2),
+        lambda ds, f: ds.map(f).map(lambda n: n),
+        lambda ds, f: ds.map(f).filter(lambda n: True),
+        lambda ds, f: ds.map(f).batch(1).unbatch(),
+        lambda ds, f: ds.flat_map(lambda n: tf.data.Dataset.from_tensors(f(n))),
+    ],
+)
+def test_elements_after_one_that_fails(change: Any) -> None:
+    numbers = tf.data.Dataset.range(4)
+    made = outcomes(iter(change(numbers, fails_at_1(ValueError("no")))))
+    assert made == [0, "InvalidArgumentError", 2, 3]
+
+
+def test_pairs_stay_together_after_one_that_fails() -> None:
+    failing = tf.data.Dataset.range(4).map(fails_at_1(KeyError("no")))
+    pairs = tf.data.Dataset.zip((failing, tf.data.Dataset.range(4)))
+    assert outcomes(iter(pairs.map(lambda one, other: one * 10 + other))) == [
+        0,
+        "UnknownError",
+        22,
+        33,
+    ]
+    numbered = failing.enumerate().map(lambda number, one: number * 10 + one)
+    assert outcomes(iter(numbered)) == [0, "UnknownError", 22, 33]
+
+
+def test_records_after_one_that_is_no_example(tmp_path: Path) -> None:
+    path = str(tmp_path / "some.tfrecord")
+    with tf.io.TFRecordWriter(path) as out:
+        for number in range(4):
+            out.write(b"\xff" if number == 1 else tfrecs.encode_example({"id": number}))
+    spec = {"id": tf.io.FixedLenFeature([], tf.int64)}
+    parsed = tf.data.TFRecordDataset(path).map(lambda r: tf.io.parse_single_example(r, spec))
+    assert [int(one["id"]) for one in values(iter(parsed))] == [0, 2, 3]
+
+
+def values(elements: Any) -> Any:
+    """Yield the elements that do not fail."""
+    while True:
+        try:
+            yield next(elements)
+        except StopIteration:
+            return
+        except tf.errors.InvalidArgumentError:
+            continue
+
+
+@pytest.mark.parametrize(
+    ("error", "name"),
+    [
+        (TypeError(), "InvalidArgumentError"),
+        (MemoryError(), "ResourceExhaustedError"),
+        (NotImplementedError(), "UnimplementedError"),
+        (OSError(), "UnknownError"),
+    ],
+    ids=str,
+)
+def test_errors_of_python_functions_are_of_tf(error: Exception, name: str) -> None:
+    def generate() -> Any:
+        yield 0
+        raise error
+
+    assert outcomes(iter(tf.data.Dataset.range(2).map(fails_at_1(error)))) == [0, name]
+    elements = tf.data.Dataset.from_generator(generate, tf.int32, ())
+    assert outcomes(iter(elements)) == [0, name]

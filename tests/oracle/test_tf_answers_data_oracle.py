@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from oracle.programs import Program, same, write_files
+from oracle.programs import Program, plain, same, write_files
 
 
 @pytest.fixture(autouse=True)
@@ -208,3 +208,105 @@ CACHES: dict[str, Program] = {
 @pytest.mark.parametrize("program", CACHES.values(), ids=CACHES)
 def test_one_iterator_writes_a_cache(program: Program) -> None:
     same(program)
+
+
+# --- Elements after one that fails ---
+
+
+def outcomes(tf: Any, elements: Any) -> list[Any]:
+    """Return what an iterator gives, errors as the name of the class of tf.errors."""
+    given: list[Any] = []
+    for _ in range(12):
+        try:
+            given.append(plain(next(elements)))
+        except StopIteration:
+            return [*given, "end"]
+        except tf.errors.OpError as error:
+            kinds = [kind.__name__ for kind in type(error).__mro__]
+            given.append(next(name for name in kinds if hasattr(tf.errors, name)))
+    return given
+
+
+def lines(tf: Any, **how: Any) -> Any:
+    given = tf.data.Dataset.from_tensor_slices([b"1,2", b"x,2", b"3,4"])
+    return given.map(lambda line: tf.io.decode_csv(line, [[1], [1]]), **how)
+
+
+def first_of(tf: Any, line: Any) -> Any:
+    return tf.io.decode_csv(line, [[1], [1]])[0]
+
+
+def texts(tf: Any) -> Any:
+    return tf.data.Dataset.from_tensor_slices([b"1,2", b"x,2", b"3,4"])
+
+
+FAILING: dict[str, Program] = {
+    "map": lines,
+    "parallel": lambda tf: lines(tf, num_parallel_calls=2),
+    "batch": lambda tf: lines(tf).batch(1),
+    "batches of two": lambda tf: lines(tf).batch(2),
+    "padded": lambda tf: lines(tf).padded_batch(2),
+    "prefetch": lambda tf: lines(tf).prefetch(2),
+    "repeat": lambda tf: lines(tf).repeat(2),
+    "take": lambda tf: lines(tf).take(2),
+    "skip": lambda tf: lines(tf).skip(1),
+    "filter": lambda tf: lines(tf).filter(lambda a, b: True),
+    "another map": lambda tf: lines(tf).map(lambda a, b: a + b),
+    "enumerate": lambda tf: lines(tf).enumerate(),
+    "zip": lambda tf: tf.data.Dataset.zip((tf.data.Dataset.range(5), lines(tf))),
+    "zip, first": lambda tf: tf.data.Dataset.zip((lines(tf), tf.data.Dataset.range(5))),
+    "concatenate": lambda tf: lines(tf).concatenate(lines(tf)),
+    "cache": lambda tf: lines(tf).cache(),
+    "unbatch": lambda tf: lines(tf).batch(1).unbatch(),
+    "interleave": lambda tf: tf.data.Dataset.range(2).interleave(lambda _: lines(tf), 2),
+    "flat_map": lambda tf: tf.data.Dataset.range(2).flat_map(lambda _: lines(tf)),
+    "predicate": lambda tf: texts(tf).filter(lambda line: first_of(tf, line) > 0),
+    "datasets": lambda tf: texts(tf).flat_map(
+        lambda line: tf.data.Dataset.from_tensors(first_of(tf, line))
+    ),
+    "reshape": lambda tf: tf.data.Dataset.range(5).map(lambda n: tf.reshape(tf.range(n), [2])),
+    "raw": lambda tf: tf.data.Dataset.from_tensor_slices([b"ab", b"abc", b"cd"]).map(
+        lambda text: tf.io.decode_raw(text, tf.int16)
+    ),
+    "files": lambda tf: tf.data.Dataset.from_tensor_slices(["lines.txt", "no", "lines.txt"]).map(
+        tf.io.read_file
+    ),
+    "no images": lambda tf: tf.data.Dataset.from_tensor_slices([b"a", b"b"]).map(
+        tf.io.decode_image
+    ),
+}
+
+
+@pytest.mark.parametrize("program", FAILING.values(), ids=FAILING)
+def test_elements_after_one_that_fails(program: Program) -> None:
+    same(lambda tf: outcomes(tf, iter(program(tf))))
+
+
+ERRORS = [
+    ValueError, KeyError, RuntimeError, TypeError, ZeroDivisionError, IndexError, MemoryError,
+    NotImplementedError, OSError, AssertionError, FileNotFoundError, AttributeError,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("error", ERRORS)
+def test_errors_of_python_functions(error: type[Exception]) -> None:
+    def fail(number: Any) -> Any:
+        if int(number) == 1:
+            raise error("no")
+        return number
+
+    def generate() -> Any:
+        yield 0
+        raise error("no")
+
+    def called(tf: Any) -> Any:
+        return tf.data.Dataset.range(3).map(lambda n: tf.py_function(fail, [n], tf.int64))
+
+    def called_with_arrays(tf: Any) -> Any:
+        return tf.data.Dataset.range(3).map(lambda n: tf.numpy_function(fail, [n], tf.int64))
+
+    def generated(tf: Any) -> Any:
+        return tf.data.Dataset.from_generator(generate, tf.int32, ())
+
+    for program in (called, called_with_arrays, generated):
+        same(lambda tf, program=program: outcomes(tf, iter(program(tf))))  # type: ignore[misc]

@@ -177,10 +177,19 @@ class _Line:
                     return _Made(number, state, element)
                 self.passed[number] = state
         except BaseException as error:  # noqa: BLE001 - it is raised where its element would come
-            self.has_ended = True
-            return _Made(self.pulled, None, error=error)
+            return self._failed(error)
         self.has_ended = True
         return None
+
+    def _failed(self, error: BaseException) -> _Made:
+        """Return the source's error. It may have elements after it: whoever iterates decides."""
+        try:
+            behind = self.source.state()
+        except Exception:  # noqa: BLE001 - it is the first error that matters
+            self.has_ended = True
+            return _Made(self.pulled, None, error=error)
+        self.pulled += 1
+        return _Made(self.pulled - 1, behind, error=error)
 
     def _made(self, pulled: _Made) -> _Made:
         if pulled.error is not None:

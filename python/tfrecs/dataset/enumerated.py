@@ -34,7 +34,13 @@ class _Enumerate(Behind):
         super().__init__(node.source.start(run, inner))
 
     def __next__(self) -> Any:
-        element = next(self._source)
+        try:
+            element = next(self._source)
+        except StopIteration:
+            raise
+        except Exception:
+            self._at += 1  # an element that has failed keeps its number
+            raise
         self._at += 1
         return self._first + self._at - 1, element
 

@@ -43,6 +43,10 @@ class DatasetIterator(_core.Exclusive, Iterator[Any]):
         True
     """
 
+    # Whether nothing comes after an error. If not, the next element does, unless it was an error of
+    # a file: `tfrecs.tf` does as TensorFlow.
+    ends_on_error = True
+
     def __init__(self, node: Node, run: Run) -> None:
         """Begin a pass; nothing is read before the first element is asked for."""
         self._node = node
@@ -60,7 +64,8 @@ class DatasetIterator(_core.Exclusive, Iterator[Any]):
             element = next(self._begun() if self._stage is None else self._stage)
         except Exception:
             # Whoever keeps the error, with its traceback, keeps no threads; a signal ends nothing.
-            self.close()
+            if self.ends_on_error:
+                self.close()
             raise
         if self._bar is not None:
             self._bar.step()

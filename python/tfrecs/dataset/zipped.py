@@ -29,8 +29,18 @@ class Zip(Several):
 
 class _Zip(Stages):
     def __next__(self) -> Any:
-        # A tuple of a list: in a generator StopIteration would be an error.
-        return tuple([next(source) for source in self._sources])
+        made: list[Any] = []
+        failed: Exception | None = None
+        for source in self._sources:
+            try:
+                made.append(next(source))
+            except StopIteration:
+                raise
+            except Exception as error:  # noqa: BLE001 - it is raised once all sources have advanced
+                failed = failed or error
+        if failed is not None:
+            raise failed
+        return tuple(made)
 
     def skip(self, n: int) -> None:
         """Leave out as many of each."""

@@ -78,11 +78,9 @@ from tfrecs.tf.ops import (
     minimum,
     multiply,
     not_equal,
-    numpy_function,
     ones,
     ones_like,
     pad,
-    py_function,
     range,
     rank,
     reduce_all,
@@ -106,6 +104,7 @@ from tfrecs.tf.ops import (
     zeros,
     zeros_like,
 )
+from tfrecs.tf.python_functions import numpy_function, py_function
 from tfrecs.tf.shapes import TensorShape, TensorSpec
 from tfrecs.tf.values import RaggedTensor, SparseTensor, Tensor
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from functools import partial, wraps
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from tfrecs.errors import SpecError
 from tfrecs.status import UnimplementedError
 from tfrecs.tf.arithmetic import calculated
 from tfrecs.tf.choosing import truths
-from tfrecs.tf.deferred import deferrable, parts
+from tfrecs.tf.deferred import deferrable
 from tfrecs.tf.dtypes import as_dtype, as_numpy, int32, string
 from tfrecs.tf.keywords import renamed
 from tfrecs.tf.missing import no_such
@@ -393,85 +392,6 @@ def range(
 def is_tensor(x: Any) -> bool:
     """Whether something is a value of TensorFlow's: one of these."""
     return isinstance(x, Tensor | SparseTensor | RaggedTensor) or hasattr(x, "compute")
-
-
-def py_function(
-    func: Callable[..., Any] | None = None,
-    inp: Sequence[Any] | None = None,
-    Tout: Any = None,  # noqa: N803
-    name: Any = None,
-) -> Any:
-    """Return what a function makes of values: `tf.py_function`; without one, a decorator.
-
-    Example:
-        >>> from tfrecs import tf
-        >>> @tf.py_function(Tout=tf.int64)
-        ... def doubled(number):
-        ...     return number * 2
-        >>> [int(n) for n in tf.data.Dataset.range(3).map(doubled)]
-        [0, 2, 4]
-    """
-    if func is None:
-        return partial(_decorated, called=py_function, Tout=Tout)
-    return parts(_called(func, _checked(inp, Tout), Tout), _count(Tout))
-
-
-def numpy_function(
-    func: Callable[..., Any] | None = None,
-    inp: Sequence[Any] | None = None,
-    Tout: Any = None,  # noqa: N803
-    stateful: bool = True,
-    name: Any = None,
-) -> Any:
-    """Return what a function makes of values as arrays: `tf.numpy_function`, once `tf.py_func`.
-
-    Without a function, a decorator.
-    """
-    if func is None:
-        return partial(_decorated, called=numpy_function, Tout=Tout)
-    given = func
-    return py_function(lambda *args: given(*(arg.numpy() for arg in args)), inp, Tout, name)
-
-
-def _checked(inp: Sequence[Any] | None, types: Any) -> Sequence[Any]:
-    """Return the arguments of a function, which must be given, as the types of its result."""
-    if inp is None or types is None:
-        missing = "inp, the list of arguments," if inp is None else "Tout, the type of the result,"
-        raise TypeError(f"py_function() needs {missing} for its function")
-    return inp
-
-
-def _decorated(
-    function: Callable[..., Any],
-    called: Callable[..., Any],
-    Tout: Any,  # noqa: N803
-) -> Callable[..., Any]:
-    """Return a function that is called by py_function or numpy_function with its arguments."""
-    _checked((), Tout)
-
-    @wraps(function)
-    def call(*args: Any) -> Any:
-        return called(function, args, Tout)
-
-    return call
-
-
-@deferrable
-def _called(func: Callable[..., Any], inp: Sequence[Any], types: Any) -> Any:
-    made = func(*map(convert_to_tensor, inp))
-    given = list(made) if isinstance(made, list | tuple) else [made]
-    if _count(types) is None:
-        return tensor(given[0] if len(given) == 1 else made, types)
-    if made is None and not types:  # it is called for what it does
-        return []
-    return [tensor(one, dtype) for one, dtype in zip(given, types, strict=True)]
-
-
-def _count(types: Any) -> int | None:
-    return len(types) if isinstance(types, list | tuple) else None
-
-
-py_func = numpy_function
 
 
 def __getattr__(name: str) -> Any:

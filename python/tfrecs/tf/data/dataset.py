@@ -175,11 +175,14 @@ class Dataset(making.Making, Iterable[Any]):
         return DatasetIterator(self._begun)
 
     def _begun(self) -> Iterator[Any]:
-        return iter(self._plan)
+        """Begin a pass that gives the next element after an error of a function."""
+        elements = iter(self._plan)
+        elements.ends_on_error = False
+        return elements
 
     def as_numpy_iterator(self) -> Iterator[Any]:
         """Yield the elements as arrays, NumPy's scalars and bytes."""
-        return map(as_numpy, self.plan)
+        return map(as_numpy, self._begun())
 
     def make_one_shot_iterator(self) -> GraphIterator:
         """Begin a pass, as TensorFlow 1 did."""

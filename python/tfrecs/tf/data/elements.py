@@ -10,6 +10,7 @@ import numpy as np
 from tfrecs import arrays
 from tfrecs.tf.data.bound import bound
 from tfrecs.tf.deferred import SparseTensorValue, fetched, is_deferred
+from tfrecs.tf.python_errors import in_dataset
 from tfrecs.tf.structures import like, mapped
 from tfrecs.tf.values import RaggedTensor, SparseTensor, Tensor, tensor, unwrapped, wrapped
 
@@ -30,7 +31,8 @@ class Function:
 
     def __call__(self, element: Any) -> Any:
         """Return what it makes of an element."""
-        made = applied(self._bound, wrapped(element))
+        with in_dataset():
+            made = applied(self._bound, wrapped(element))
         return normal(tuple(made) if isinstance(made, list) else made)
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from itertools import count
 from typing import Any
 
@@ -19,6 +19,7 @@ from tfrecs.tf.data.steps import Formed, Picked
 from tfrecs.tf.data.weighted import Weighted
 from tfrecs.tf.dtypes import as_dtype
 from tfrecs.tf.filesystem import matching
+from tfrecs.tf.python_errors import as_tf_errors
 from tfrecs.tf.shapes import TensorShape, TensorSpec, compatible
 from tfrecs.tf.structures import mapped
 from tfrecs.tf.values import tensor, unwrapped
@@ -67,14 +68,19 @@ class Making:
 
         Raises:
             InvalidArgumentError: It yields what is not of the types and shapes, when it does.
+            TypeError: It is no function.
         """
+        if not callable(generator):
+            raise TypeError("`generator` must be a Python callable.")
         specs = output_signature
         if specs is None and output_types is not None:
             specs = _specs(output_types, output_shapes)
         given = tuple(map(tensor, args or ()))
 
         def elements() -> Any:
-            return (_typed(one, specs) for one in generator(*(one.numpy() for one in given)))
+            with as_tf_errors():
+                yielded = iter(generator(*(one.numpy() for one in given)))
+            return (_typed(one, specs) for one in _with_tf_errors(yielded))
 
         name_of = getattr(generator, "__qualname__", "function")
         return cls.of(Plan.of(Generated(f"from_generator({name_of})", elements)))
@@ -171,6 +177,17 @@ def listed_files(file_pattern: Any) -> Plan:
     if not names:
         raise MissingFileError(str(unwrapped(file_pattern)))
     return Plan.of(listed("list_files(...)", names))
+
+
+def _with_tf_errors(yielded: Iterator[Any]) -> Iterator[Any]:
+    """Yield what a generator does; its errors are those of `tf.errors`, as TensorFlow's are."""
+    end = object()
+    while True:
+        with as_tf_errors():
+            one = next(yielded, end)
+        if one is end:
+            return
+        yield one
 
 
 def _plan_of(dataset: Any) -> Plan:

@@ -69,7 +69,8 @@ class _ParsedAhead(Behind):
     def _fill(self) -> None:
         """Take some records, up to an error: that is raised behind them."""
         if self._error is not None:
-            raise self._error
+            error, self._error = self._error, None
+            raise error
         before, some = self._source.state(), []
         try:
             for element in self._source:

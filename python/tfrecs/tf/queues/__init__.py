@@ -15,7 +15,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from tfrecs.tf import filesystem as gfile
-from tfrecs.tf import io, ops, sparse
+from tfrecs.tf import io, ops, python_functions, sparse
 from tfrecs.tf.deferred import SparseTensorValue
 from tfrecs.tf.queues import batching, config, graph, queue, readers, threads
 
@@ -68,7 +68,7 @@ NAMES: dict[str, dict[str, Any]] = {
         **{f"to_{name}": partial(ops.cast, dtype=name) for name in ("int32", "int64")},
         "SparseTensorValue": SparseTensorValue,
         "gfile": gfile,
-        "py_func": ops.numpy_function,
+        "py_func": python_functions.numpy_function,
         "sparse_tensor_to_dense": sparse.to_dense,
         "to_float": partial(ops.cast, dtype="float32"),
     },

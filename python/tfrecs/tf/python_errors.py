@@ -1,0 +1,63 @@
+"""Errors of Python functions, as the classes of `tf.errors` that TensorFlow makes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from tfrecs.status import (
+    InvalidArgumentError,
+    OpError,
+    OutOfRangeError,
+    ResourceExhaustedError,
+    UnimplementedError,
+    UnknownError,
+)
+
+_CLASSES: list[tuple[type[Exception], type[OpError]]] = [
+    (StopIteration, OutOfRangeError),
+    (ValueError, InvalidArgumentError),
+    (TypeError, InvalidArgumentError),
+    (MemoryError, ResourceExhaustedError),
+    (NotImplementedError, UnimplementedError),
+]
+
+_MARK = "_tfrecs_of_numpy_function"
+
+
+@contextmanager
+def as_tf_errors() -> Iterator[None]:
+    """Raise what a block raises as one of `tf.errors`; those stay as they are."""
+    try:
+        yield
+    except OpError:
+        raise
+    except Exception as error:
+        raise _as_tf_error(error) from error
+
+
+def _as_tf_error(error: Exception) -> OpError:
+    kinds = (theirs for ours, theirs in _CLASSES if isinstance(error, ours))
+    return next(kinds, UnknownError)(f"{type(error).__name__}: {error}")
+
+
+@contextmanager
+def marked() -> Iterator[None]:
+    """Mark what a block raises as an error of tf.numpy_function, for in_dataset()."""
+    try:
+        yield
+    except Exception as error:
+        if not isinstance(error, OpError):
+            setattr(error, _MARK, True)
+        raise
+
+
+@contextmanager
+def in_dataset() -> Iterator[None]:
+    """Raise marked errors as TensorFlow does in functions of datasets: as one of `tf.errors`."""
+    try:
+        yield
+    except Exception as error:
+        if getattr(error, _MARK, False):
+            raise _as_tf_error(error) from error
+        raise
