@@ -1,5 +1,6 @@
 """Code written for TensorFlow that `from tfrecs import tf` must run."""
 
+import struct
 from pathlib import Path
 from typing import Any
 
@@ -162,3 +163,58 @@ def test_keywords_of_version_1() -> None:
         tf.reduce_sum(rows, keepdims=True, keep_dims=False)
     with pytest.raises(ValueError, match="both 'dimension' and 'axis'"):
         tf.argmax(rows, 0, dimension=1)
+
+
+def until_now(iterator: Any) -> list[bytes]:
+    found = []
+    try:
+        found.extend(iterator)
+    except tf.errors.DataLossError:
+        found.append(b"loss")
+    return found
+
+
+@pytest.mark.parametrize("kind", ["", "GZIP"])
+def test_a_file_that_grows_is_read_on(tmp_path: Path, kind: str) -> None:
+    path, more = tmp_path / "grows", tmp_path / "more"
+    for name, records in ((path, [b"a", b"b"]), (more, [b"c"])):
+        with tf.io.TFRecordWriter(str(name), kind) as out:
+            for record in records:
+                out.write(record)
+    options = tf.io.TFRecordOptions(kind)
+    iterator = tf.compat.v1.io.tf_record_iterator(str(path), options)
+    assert (until_now(iterator), until_now(iterator)) == ([b"a", b"b"], [])
+    for _ in range(2):
+        with path.open("ab") as out:
+            out.write(more.read_bytes())
+        assert (until_now(iterator), until_now(iterator)) == ([b"c"], [])
+
+
+@pytest.mark.parametrize("missing", range(1, 22))
+def test_a_torn_record_is_read_when_it_is_complete(tmp_path: Path, missing: int) -> None:
+    path = tmp_path / "torn"
+    with tf.io.TFRecordWriter(str(path)) as out:
+        out.write(b"first")
+        out.write(b"second")
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-missing])
+    iterator = tf.python_io.tf_record_iterator(str(path))
+    assert (until_now(iterator), until_now(iterator)) == ([b"first", b"loss"], [b"loss"])
+    path.write_bytes(whole)
+    assert until_now(iterator) == [b"second"]
+
+
+def test_a_bmp_without_a_palette_is_grey() -> None:
+    def bmp(height: int, rows: bytes) -> bytes:
+        head = b"BM" + struct.pack("<IHHI", 54 + len(rows), 0, 0, 54)
+        return head + struct.pack("<IiiHHIIiiII", 40, 3, height, 1, 8, 0, 8, 0, 0, 0, 0) + rows
+
+    rows = bytes([1, 2, 3, 0, 4, 5, 6, 0])
+    for decode in (tf.io.decode_bmp, tf.io.decode_image):
+        assert decode(bmp(2, rows)).numpy().tolist() == [[[4], [5], [6]], [[1], [2], [3]]]
+        assert decode(bmp(-2, rows)).numpy().tolist() == [[[1], [2], [3]], [[4], [5], [6]]]
+        assert decode(bmp(1, rows[:4]), channels=3).numpy().tolist() == [
+            [[1] * 3, [2] * 3, [3] * 3]
+        ]
+        with pytest.raises(tf.errors.InvalidArgumentError):
+            decode(bmp(2, rows[:-2]))

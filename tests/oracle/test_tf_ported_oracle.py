@@ -1,6 +1,7 @@
 """Programs written for TensorFlow, of any of its versions, with `tfrecs.tf` beside TensorFlow."""
 
 import gzip
+import struct
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -340,6 +341,114 @@ def test_shapes_are_the_same(make: Callable[[Any], Any]) -> None:
 
 @pytest.mark.parametrize("program", PYTHON.values(), ids=PYTHON)
 def test_python_functions_are_the_same(program: Program) -> None:
+    same(program)
+
+
+def after_growth(tf: Any, kind: str, missing: int) -> Any:
+    """Read a file to its end, append to it, and read on."""
+    with tf.io.TFRecordWriter("grows", kind) as out:
+        out.write(b"first")
+    start = len(Path("grows").read_bytes())
+    whole = Path("grows").read_bytes() * 2
+    Path("grows").write_bytes(whole[: len(whole) - missing])
+    options = tf.io.TFRecordOptions(kind)
+    iterator = tf.compat.v1.io.tf_record_iterator("grows", options)
+    found: list[Any] = []
+    for content in (None, None, whole, None, whole + whole[:start]):
+        if content is not None:
+            Path("grows").write_bytes(content)
+        try:
+            found.append(next(iterator, "end"))
+        except tf.errors.DataLossError:
+            found.append("loss")
+    return found
+
+
+@pytest.mark.parametrize(("kind", "missing"), [("", 0), ("", 1), ("", 4), ("", 8), ("GZIP", 0)])
+def test_files_that_grow_are_the_same(kind: str, missing: int) -> None:
+    same(lambda tf: after_growth(tf, kind, missing))
+
+
+def bmp(height: int, rows: bytes, depth: int = 8) -> bytes:
+    head = b"BM" + struct.pack("<IHHI", 54 + len(rows), 0, 0, 54)
+    return head + struct.pack("<IiiHHIIiiII", 40, 3, height, 1, depth, 0, 8, 0, 0, 0, 0) + rows
+
+
+@pytest.mark.parametrize("height", [1, 2, -2])
+@pytest.mark.parametrize("channels", [0, 3, 4])
+@pytest.mark.parametrize("name", ["decode_bmp", "decode_image"])
+def test_grey_bmps_are_the_same(name: str, channels: int, height: int) -> None:
+    data = bmp(height, bytes([1, 2, 3, 0, 4, 5, 6, 0][: 4 * abs(height)]))
+    same(lambda tf: getattr(tf.io, name)(data, channels=channels))
+    same(lambda tf: getattr(tf.io, name)(data[:-1], channels=channels))
+
+
+def ragged_records(tf: Any) -> Any:
+    train = tf.train
+    records = []
+    for n in range(5):
+        features = {
+            "rows": train.Feature(int64_list=train.Int64List(value=range(2 * n))),
+            "lengths": train.Feature(int64_list=train.Int64List(value=[n, n])),
+        }
+        example = train.Example(features=train.Features(feature=features))
+        records.append(example.SerializeToString())
+    return tf.data.Dataset.from_tensor_slices(records)
+
+
+def ragged(tf: Any, *names: str) -> Any:
+    feature = tf.io.RaggedFeature
+    made = {
+        "lengths": feature.RowLengths("lengths"),
+        "two": feature.UniformRowLength(2),
+        "one": feature.UniformRowLength(1),
+    }
+    spec = {"x": feature(tf.int64, value_key="rows", partitions=[made[name] for name in names])}
+    return ragged_records(tf).map(lambda record: tf.io.parse_single_example(record, spec))
+
+
+RAGGED: dict[str, Program] = {
+    "lengths": lambda tf: list(ragged(tf, "lengths").batch(2)),
+    "a uniform length": lambda tf: list(ragged(tf, "two").batch(2)),
+    "two levels": lambda tf: list(ragged(tf, "lengths", "one").batch(2)),
+    "a uniform level first": lambda tf: list(ragged(tf, "two", "lengths").batch(2)),
+    "no partitions": lambda tf: list(ragged(tf).batch(2)),
+    "dropped": lambda tf: list(ragged(tf, "lengths").batch(2, drop_remainder=True)),
+    "twice": lambda tf: list(ragged(tf, "lengths").batch(2).batch(2)),
+    "unbatched": lambda tf: list(ragged(tf, "lengths").batch(2).unbatch()),
+    "in tuples": lambda tf: list(ragged(tf, "lengths").map(lambda one: (one["x"], 1)).batch(3)),
+}
+
+
+@pytest.mark.parametrize("program", RAGGED.values(), ids=RAGGED)
+def test_ragged_batches_are_the_same(program: Program) -> None:
+    same(program)
+
+
+def sequences(tf: Any, records: Any) -> Any:
+    lists = {
+        "steps": tf.io.FixedLenSequenceFeature([], tf.int64),
+        "words": tf.io.VarLenFeature(tf.string),
+    }
+    return tf.io.parse_sequence_example(records, {"id": tf.io.FixedLenFeature([], tf.int64)}, lists)
+
+
+SEQUENCES: dict[str, Program] = {
+    "a list in map": lambda tf: list(
+        tf.data.TFRecordDataset("seq.tfrecord").map(lambda one: sequences(tf, [one]))
+    ),
+    "a tuple in map": lambda tf: list(
+        tf.data.TFRecordDataset("seq.tfrecord").map(lambda one: sequences(tf, (one, one)))
+    ),
+    "a list": lambda tf: sequences(tf, list(tf.data.TFRecordDataset("seq.tfrecord"))),
+    "a list with bytes": lambda tf: sequences(
+        tf, [next(iter(tf.data.TFRecordDataset("seq.tfrecord"))), b""]
+    ),
+}
+
+
+@pytest.mark.parametrize("program", SEQUENCES.values(), ids=SEQUENCES)
+def test_sequences_in_lists_are_the_same(program: Program) -> None:
     same(program)
 
 

@@ -159,13 +159,16 @@ def _from_cmyk(pixels: Pixels, *, inverted: bool) -> Pixels:
 
 # --- BMP ---
 
-_WITH_FOURTH = 32  # bits a pixel
+_BYTE, _WITH_FOURTH = 8, 32  # bits a pixel
 _RAW, _BITFIELDS = 0, 3
+_FILE_HEADER, _INFO_HEADER = 14, 40
 _USUAL_MASKS = (0xFF0000, 0xFF00, 0xFF)
 
 
 def _bmp(header: Header, _: Wanted) -> Pixels:
     if header.depth == _WITH_FOURTH and (pixels := _bmp_with_alpha(header)) is not None:
+        return pixels
+    if header.depth == _BYTE and (pixels := _bmp_of_grey(header)) is not None:
         return pixels
     with BmpImageFile(BytesIO(header.plain)) as image:
         header.check(image.size)
@@ -191,6 +194,24 @@ def _bmp_with_alpha(header: Header) -> Pixels | None:
     rows = stored.reshape(header.height, header.width, 4)
     upside_down = number[2] < 1 << 31  # a negative height: the first row is the top one
     return (rows[::-1] if upside_down else rows)[..., [2, 1, 0, 3]]
+
+
+def _bmp_of_grey(header: Header) -> Pixels | None:
+    """Return the pixels of 1 byte, of a file without a palette: they are grey.
+
+    None if there is a palette, or they are stored in another way.
+    """
+    data = header.plain
+    start, length = (int(one) for one in np.frombuffer(data, "<u4", count=2, offset=10))
+    if start != _FILE_HEADER + length or length < _INFO_HEADER:
+        return None
+    height, compression = np.frombuffer(data, "<i4", count=3, offset=22)[[0, 2]]
+    if compression != _RAW:
+        return None
+    stride = -(-header.width // 4) * 4  # rows are filled up to 4 bytes
+    stored = np.frombuffer(data, np.uint8, count=stride * header.height, offset=start)
+    rows = stored.reshape(header.height, stride)[:, : header.width, None]
+    return rows[::-1] if height > 0 else rows
 
 
 # --- What has frames ---

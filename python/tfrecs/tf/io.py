@@ -18,6 +18,7 @@ from tfrecs.features import (
     VarLenFeature,
 )
 from tfrecs.tf import filesystem as gfile
+from tfrecs.tf import python_io
 from tfrecs.tf.csv import decode_csv
 from tfrecs.tf.deferred import deferrable
 from tfrecs.tf.dtypes import as_dtype
@@ -132,4 +133,6 @@ def matching_files(pattern: Any, name: str | None = None) -> Tensor:
 
 
 def __getattr__(name: str) -> Any:
+    if name == "tf_record_iterator":  # TensorFlow 1's
+        return python_io.tf_record_iterator
     raise no_such("tf.io", name, __all__)
