@@ -118,8 +118,9 @@ def test_errors_of_arguments(tmp_path: Path) -> None:
         tfrecs.open(path, num_threads=0)
     with pytest.raises(FileNotFoundError):
         tfrecs.open(tmp_path / "none")
-    with pytest.raises(IsADirectoryError):
-        tfrecs.open(tmp_path)
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(FileNotFoundError, match="no TFRecord file in this folder"):
+        tfrecs.open(tmp_path / "folder")
     with pytest.raises(tfrecs.CorruptRecordError, match="begins like an uncompressed TFRecord"):
         tfrecs.open(path, "GZIP")
 

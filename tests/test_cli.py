@@ -234,17 +234,24 @@ def test_what_is_not_there(command: str, tmp_path: Path) -> None:
 def test_patterns_and_folders(tmp_path: Path) -> None:
     names = [
         *("a.tfrecord", "b.tfrecords.gz", "sub/c.tfrec", "sub/train-00000-of-00001", "d.TFRecord"),
-        *("e.txt", ".f.tfrecord", "sub/.g.tfrecord.tmp"),
+        *(".f.tfrecord", "sub/.g.tfrecord.tmp"),
     ]
     for name in names:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         write(tmp_path / name, b"x")
-    assert f"{'5':>10}  total" in invoke("count", tmp_path)[1]
+    (tmp_path / "e.txt").write_text("not a record")
+    code, out, err = invoke("count", tmp_path)
+    assert (code, err) == (0, f"tfrecs: skipped 1 file that is not TFRecord: {tmp_path}/e.txt\n")
+    assert f"{'5':>10}  total" in out
+    for command in ("count", "verify", "index"):
+        said = json.loads(invoke(command, "--json", tmp_path)[1])
+        assert said["skipped"] == [f"{tmp_path}/e.txt"]
+        assert len(said["files"]) == 5
     assert f"{'3':>10}  total" in invoke("count", tmp_path / "**" / "*.tfrec*")[1]
     (tmp_path / "empty").mkdir()
     code, _, err = invoke("count", tmp_path / "empty")
     assert code == 1
-    assert "no file in this folder has the name of a TFRecord file" in err
+    assert err == f"tfrecs: {tmp_path}/empty: no TFRecord file in this folder (it has no files)\n"
 
 
 # ---------------------------------------------------------------- verify

@@ -284,7 +284,8 @@ def open(  # noqa: A001 - as gzip.open
     index, is kept for the next time: up to 3 bytes a record.
 
     Args:
-        paths: A file, a pattern, or a list of them: one sequence of records in this order.
+        paths: A file, a pattern, a folder (all TFRecord files in it), or a list of them: one
+            sequence of records in this order.
         compression_type: As for RecordReader.
         verify: Whether to check the checksum of a record's data whenever it is read. Its length
             is checked always.

@@ -15,6 +15,8 @@
         ├── ExistingFileError    (FileExistsError)
         └── DeniedFileError      (PermissionError)
 
+    tfrecs.SkippedFilesWarning   (UserWarning)  files in a folder that are not TFRecord
+
 Each is also the built-in exception that a person would catch, and the one of `tf.errors` that
 TensorFlow would raise (status.py), and carries what is known of where it happened as attributes.
 """
@@ -265,6 +267,22 @@ class DeniedFileError(FileError, PermissionDeniedError, PermissionError):
     """The permission is missing."""
 
     _ERRNO = errno_numbers.EACCES
+
+
+class SkippedFilesWarning(UserWarning):
+    """A folder has files that are not TFRecord files, by their names and by their first bytes.
+
+    Example:
+        >>> import pathlib, tfrecs, warnings
+        >>> pathlib.Path("mixed").mkdir()
+        >>> _ = pathlib.Path("mixed/labels.txt").write_text("cat, dog")
+        >>> with tfrecs.RecordWriter("mixed/a.tfrecord") as out:
+        ...     out.write(b"a record")
+        >>> with warnings.catch_warnings():
+        ...     warnings.simplefilter("ignore", tfrecs.SkippedFilesWarning)
+        ...     tfrecs.count("mixed")
+        1
+    """
 
 
 def file_error(error: OSError, path: str) -> FileError:

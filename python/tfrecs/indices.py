@@ -13,6 +13,7 @@ from typing import Self
 
 from tfrecs import _core
 from tfrecs.errors import Error, FileError, MissingFileError, SpecError
+from tfrecs.folders import record_files
 from tfrecs.limits import NO_LIMITS, Limits, checked_compression, checked_threads
 from tfrecs.logs import logger
 from tfrecs.paths import Paths, expand_paths
@@ -37,7 +38,7 @@ def build_index(
     others will read and cannot write to, and for other programs.
 
     Args:
-        paths: A file, a pattern, or a list of them.
+        paths: A file, a pattern, a folder (all TFRecord files in it), or a list of them.
         index_paths: Where to write, one for each file. None: beside each file, hidden
             (`.NAME.tfrindex`), where open() finds it; of format "text" `NAME.idx`.
         format: "binary" (docs/format.md), or "text": a line with offset and length for each record,
@@ -77,7 +78,7 @@ def write_indices(
     """Write indices one by one; see build_index()."""
     if format not in ("binary", "text"):
         raise SpecError(f'format must be "binary" or "text", not {format!r}')
-    files = expand_paths(paths)
+    files = record_files(paths)
     if index_paths is None:
         wanted = [f"{path}.idx" if format == "text" else _beside(path) for path in files]
     else:
@@ -148,7 +149,7 @@ def indexed_files(
         keep: Whether to keep those that are made, if they are worth it.
         limits: What checked_limits() returns.
     """
-    files = expand_paths(paths)
+    files = record_files(paths)
     codec = checked_compression(compression_type)
     if index_paths is None:
         found = [_kept(path, codec) if look else None for path in files]

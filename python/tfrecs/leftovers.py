@@ -1,10 +1,13 @@
 """What writers have left behind that were killed."""
 
+import errno
+import glob
 import os
 import pathlib
 from dataclasses import dataclass
 
 from tfrecs import _core
+from tfrecs.errors import FileError, MissingFileError
 from tfrecs.paths import Path
 
 
@@ -58,6 +61,36 @@ def leftovers(path: Path) -> list[Leftover]:
             size = pathlib.Path(where).stat().st_size
             found.append(Leftover(where, target, size))
     return found
+
+
+def missing_file(path: str) -> MissingFileError:
+    """Return the error for a file that is not there, with what may have been meant instead.
+
+    Example:
+        >>> print(missing_file("no.tfrecord"))
+        no.tfrecord: No such file or directory
+    """
+    reason = f"{os.strerror(errno.ENOENT)}{_meant(path)}"
+    return MissingFileError(f"{path}: {reason}", path=path, reason=reason, errno=errno.ENOENT)
+
+
+def has_leftover(path: str) -> bool:
+    """Return whether a killed writer has left something of a file."""
+    try:
+        return bool(leftovers(path))
+    except FileError:  # there is no such folder
+        return False
+
+
+def _meant(path: str) -> str:
+    if has_leftover(path):
+        return (
+            f"; a writer that was killed left {leftovers(path)[0].path}, which RecordReader reads "
+            "and RecordWriter(..., resume=True) completes"
+        )
+    if glob.has_magic(path):
+        return "; a pattern is expanded by open(), Dataset(), count() and verify()"
+    return ""
 
 
 def _is_alive(process: int) -> bool:

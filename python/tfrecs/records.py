@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 from typing import Self
 
 from tfrecs import _core
-from tfrecs.errors import Error, SpecError
+from tfrecs.errors import Error, MissingFileError, SpecError
+from tfrecs.folders import record_files
+from tfrecs.leftovers import missing_file
 from tfrecs.limits import NO_LIMITS, Limits, checked_compression, checked_limits, checked_threads
-from tfrecs.paths import Path, Paths, expand_paths, local_path
+from tfrecs.paths import Path, Paths, local_path
 
 Records = _core.Records
 
@@ -63,9 +65,11 @@ class RecordReader(_core.Iteration, Iterator[bytes]):
         del input_buffer_size, window_bits
         self.path = local_path(path)
         limits = checked_limits(max_record_bytes, max_decompressed_bytes)
-        self._reader = _core.Reader(
-            self.path, checked_compression(compression_type), verify, limits
-        )
+        codec = checked_compression(compression_type)
+        try:
+            self._reader = _core.Reader(self.path, codec, verify, limits)
+        except MissingFileError as error:
+            raise missing_file(self.path) from error
         self._iterate_over(self._reader)
 
     @property
@@ -115,7 +119,7 @@ def count(
     """Return the number of records in one or more files, without checking their data.
 
     Args:
-        paths: A file, a pattern, or a list of them.
+        paths: A file, a pattern, a folder (all TFRecord files in it), or a list of them.
         compression_type: As for RecordReader.
         max_record_bytes: As for RecordReader.
         max_decompressed_bytes: As for RecordReader, of each file.
@@ -131,7 +135,7 @@ def count(
         3
     """
     limits = checked_limits(max_record_bytes, max_decompressed_bytes)
-    return sum(_count_file(path, compression_type, limits) for path in expand_paths(paths))
+    return sum(_count_file(path, compression_type, limits) for path in record_files(paths))
 
 
 def _count_file(path: str, compression_type: str, limits: Limits) -> int:
@@ -202,7 +206,7 @@ def verify(
     """Read files to their ends, check every checksum, and report what is wrong with each.
 
     Args:
-        paths: A file, a pattern, or a list of them.
+        paths: A file, a pattern, a folder (all TFRecord files in it), or a list of them.
         compression_type: As for RecordReader.
         max_record_bytes: As for RecordReader. A file with a longer record is reported as wrong.
         max_decompressed_bytes: As for RecordReader, of each file; one of which more comes is
@@ -223,7 +227,7 @@ def verify(
         [('sound.tfrecord', 1, True), ('unsound.tfrecord', 0, False)]
     """
     limits = checked_limits(max_record_bytes, max_decompressed_bytes)
-    files = expand_paths(paths)
+    files = record_files(paths)
     return VerifyReport([verify_file(path, compression_type, limits) for path in files])
 
 

@@ -1,20 +1,18 @@
 """What all commands share: the application they register with, exit codes, and their inputs."""
 
 import os
-import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import wraps
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 import tfrecs
 from tfrecs.cli.terminal import complain
-from tfrecs.errors import Error, MissingFileError, SpecError
-from tfrecs.paths import expand_paths
+from tfrecs.errors import Error, SpecError
+from tfrecs.folders import FoundFiles, find_files
 
 FAILED = 1
 USAGE = 2
@@ -23,7 +21,7 @@ INTERRUPTED = 130
 Paths = Annotated[
     list[str],
     typer.Argument(
-        help="Files, folders (their TFRecord files, by name) or quoted patterns.",
+        help="Files, folders (all TFRecord files in them) or quoted patterns.",
         metavar="PATHS",
     ),
 ]
@@ -113,24 +111,13 @@ def about(
     """
 
 
-# What TFRecord files are called: a.tfrecord, a.tfrecords.gz, a.tfrec, train-00000-of-00010
-_NAME = re.compile(r".+(\.tf_?rec(ord)?s?|-\d+-of-\d+)(\.[a-z]+)?", re.IGNORECASE)
-
-
-def files(paths: Iterable[str]) -> list[str]:
-    """Return the files that are meant: of a folder those below it with the name of a TFRecord.
+def files(paths: Iterable[str]) -> FoundFiles:
+    """Return the files that are meant, and say on standard error which others folders have.
 
     Raises:
-        MissingFileError: A pattern matches nothing, or a folder has no such file.
+        MissingFileError: A pattern matches nothing, or a folder has no TFRecord file.
     """
-    named = (path for text in paths for path in expand_paths(text))
-    return [file for path in named for file in (_below(path) if os.path.isdir(path) else [path])]  # noqa: PTH112 - a str
-
-
-def _below(folder: str) -> list[str]:
-    found = sorted(path for path in Path(folder).rglob("[!.]*") if _NAME.fullmatch(path.name))
-    if not found:
-        raise MissingFileError(
-            f"{folder}: no file in this folder has the name of a TFRecord file", path=folder
-        )
-    return [os.fspath(path) for path in found if path.is_file()]
+    found = find_files(paths)
+    if found.skipped:
+        complain(found.skipped_line())
+    return found

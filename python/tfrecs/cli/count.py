@@ -27,8 +27,8 @@ def count(
     """  # noqa: D301 - \b, the character, keeps the lines as they are
     total = 0
     counted: list[dict[str, str | int | None]] = []
-    names = files(paths)
-    for path in names:
+    found = files(paths)
+    for path in found.files:
         records, error = _count(path, max_record_bytes, max_decompressed_bytes)
         total += records or 0
         counted.append({"path": path, "records": records, "error": error})
@@ -37,8 +37,8 @@ def count(
         elif not json:
             say(f"{records:>10}  {path}")
     if json:
-        say_json({"records": total, "files": counted})
-    elif len(names) > 1:
+        say_json({"records": total, "files": counted, "skipped": found.skipped})
+    elif len(found.files) > 1:
         say(f"{total:>10}  total")
     if any(file["error"] for file in counted):
         raise typer.Exit(FAILED)

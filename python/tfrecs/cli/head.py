@@ -49,7 +49,7 @@ def head(
       tfrecs head -n 1 out/
       tfrecs head --json train.tfrecord | jq '.features["image/class/label"]'
     """  # noqa: D301 - \b, the character, keeps the lines as they are
-    for path in files(paths):
+    for path in files(paths).files:
         with RecordReader(path, verify=verify) as reader:
             if not json:
                 say((path, "bold"))

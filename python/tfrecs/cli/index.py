@@ -36,7 +36,8 @@ def index(
       tfrecs index out/ 'more/*.tfrecord.gz'
       tfrecs index --format text --output-dir idx/ 'train-*.tfrecord'
     """  # noqa: D301 - \b, the character, keeps the lines as they are
-    names = files(paths)
+    found = files(paths)
+    names = found.files
     places = None if output_dir is None else _places(names, output_dir, format)
     written: list[dict[str, Any]] = []
     for place, file in write_indices(names, places, format, "auto", None):
@@ -44,7 +45,7 @@ def index(
         if not json:
             say("{records:>10} records  {bytes:>9} bytes  {index}".format_map(written[-1]))
     if json:
-        say_json({"files": written})
+        say_json({"files": written, "skipped": found.skipped})
 
 
 def _places(names: list[str], folder: Path, format: str) -> list[str]:  # noqa: A002 - as above

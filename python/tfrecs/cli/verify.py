@@ -48,7 +48,8 @@ def verify(
     limits = checked_limits(max_record_bytes, max_decompressed_bytes)
     reports = []
     salvaged = {}
-    for path in files(paths):
+    found = files(paths)
+    for path in found.files:
         file = verify_file(path, limits=limits)
         reports.append(file)
         if salvage and isinstance(file.error, CorruptRecordError | TruncatedFileError):
@@ -57,7 +58,7 @@ def verify(
             _show(file, salvaged.get(path))
     report = VerifyReport(reports)
     if json:
-        say_json(_as_json(report, salvaged))
+        say_json({**_as_json(report, salvaged), "skipped": found.skipped})
     else:
         _sum_up(report)
     if not report:

@@ -12,6 +12,7 @@ from tfrecs.dataset.memory import Foreigners, Memory, Opened, RecordSource
 from tfrecs.dataset.node import Node
 from tfrecs.dataset.spec import Spec
 from tfrecs.errors import SpecError
+from tfrecs.folders import record_files
 from tfrecs.limits import checked_compression, checked_limit, checked_limits, checked_natural
 from tfrecs.paths import Paths, expand_paths
 from tfrecs.records import Records
@@ -32,7 +33,7 @@ def source_of(given: Any, spec: Spec, reading: Reading, *, progress: bool) -> No
         return Memory(spec, reading.threads, given, progress=progress)
     if isinstance(given, RecordSource):
         return Foreigners(spec, reading.threads, given, progress=progress)
-    return Files(tuple(expand_paths(given)), spec, reading, progress=progress)
+    return Files(tuple(record_files(given)), spec, reading, progress=progress)
 
 
 class Sources(ABC):
