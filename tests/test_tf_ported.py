@@ -218,3 +218,17 @@ def test_a_bmp_without_a_palette_is_grey() -> None:
         ]
         with pytest.raises(tf.errors.InvalidArgumentError):
             decode(bmp(2, rows[:-2]))
+
+
+def test_one_shot_iterators_without_a_session() -> None:
+    iterator = tf.compat.v1.data.make_one_shot_iterator(numbers(5))
+    first, second = iterator.get_next(), iterator.get_next()
+    assert [second.numpy(), first.numpy(), first.numpy()] == [1, 0, 0]
+    assert int(iterator.get_next()) == 2
+    assert (iterator.get_next() + 1).numpy() == 4
+    assert bool(iterator.get_next() > 3)
+    with pytest.raises(tf.errors.OutOfRangeError):
+        iterator.get_next().numpy()
+    pairs = tf.data.Dataset.from_tensor_slices(([1, 2], ["a", "b"]))
+    number, name = tf.compat.v1.data.make_one_shot_iterator(pairs).get_next()
+    assert (number.numpy(), name.numpy()) == (1, b"a")

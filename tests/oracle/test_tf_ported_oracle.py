@@ -53,6 +53,10 @@ def weight_rows(tf: Any, *rows: list[float]) -> Any:
     return tf.data.Dataset.from_tensor_slices(list(rows))
 
 
+def one_shot(tf: Any, dataset: Any) -> Any:
+    return tf.compat.v1.data.make_one_shot_iterator(dataset)
+
+
 DATASETS: dict[str, Program] = {
     "prefetch None": lambda tf: list(numbers(tf, 3).prefetch(None)),
     "prefetch None, batched": lambda tf: list(numbers(tf, 3).prefetch(buffer_size=None).batch(2)),
@@ -116,6 +120,17 @@ DATASETS: dict[str, Program] = {
         .map(lambda n: tf.cast(tf.range(n), tf.bfloat16))
         .padded_batch(2, padding_values=tf.constant(1.5, tf.bfloat16))
     ),
+    "one shot": lambda tf: one_shot(tf, numbers(tf, 3)).get_next().numpy(),
+    "one shot, two": lambda tf: [
+        (it := one_shot(tf, numbers(tf, 3))).get_next().numpy(),
+        it.get_next().numpy(),
+    ],
+    "one shot of a batch": lambda tf: one_shot(tf, numbers(tf, 4).batch(2)).get_next().numpy(),
+    "one shot, to the end": lambda tf: [
+        (it := one_shot(tf, numbers(tf, 1))).get_next().numpy(),
+        it.get_next().numpy(),
+    ],
+    "one shot of a sum": lambda tf: (one_shot(tf, numbers(tf, 3)).get_next() + 1).numpy(),
     "next": lambda tf: iter(numbers(tf, 2)).next(),
     "next, and next": lambda tf: [(it := iter(numbers(tf, 2))).next(), next(it)],
 }

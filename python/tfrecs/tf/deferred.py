@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from functools import wraps
 from typing import Any, NamedTuple, ParamSpec, Self, TypeVar
 
+import numpy as np
+
 from tfrecs.tf.dtypes import DType, as_dtype
 from tfrecs.tf.operators import Operators
 from tfrecs.tf.shapes import TensorShape, compatible
@@ -141,20 +143,40 @@ class Deferred(Operators):
         )
 
     def __bool__(self) -> bool:
-        """Refuse: nobody knows yet."""
-        raise self._not_yet("truth value")
+        """Return the truth value as numpy() does."""
+        return bool(self._now("truth value"))
 
     def __iter__(self) -> Any:
         """Refuse: nobody knows yet how many there are."""
         raise self._not_yet("elements")
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-        """Refuse: there is no array yet."""
-        raise self._not_yet("array")
+        """Return the value as numpy() does."""
+        return np.asarray(self._now("array"), dtype)
 
     def numpy(self) -> Any:
-        """Refuse: there is no array yet."""
-        raise self._not_yet("array")
+        """Return the value where it comes of an iterator alone; else refuse: there is none yet."""
+        return fetched(self._now("array"))
+
+    def __int__(self) -> int:
+        """Return a single value as an int, as numpy() does."""
+        return int(self._now("value"))
+
+    def __float__(self) -> float:
+        """Return a single value as a float, as numpy() does."""
+        return float(self._now("value"))
+
+    def _now(self, what: str) -> Any:
+        """Return the value, computed of elements that iterators give for it.
+
+        Raises:
+            TypeError: It comes of something else, of which each run has another value.
+        """
+        origins = set(_origins(self))
+        if not origins or not all(hasattr(one, "claim") for one in origins):
+            raise self._not_yet(what)
+        memo = {id(one): one.claim() for one in origins}  # type: ignore[attr-defined]
+        return self.compute(memo)
 
     def __hash__(self) -> int:  # type: ignore[override]
         """Return one of the object: it is equal to itself alone."""
@@ -163,6 +185,41 @@ class Deferred(Operators):
     def __repr__(self) -> str:
         """Show what makes it."""
         return f"<tf.Tensor {self.name!r}, not computed yet>"
+
+
+def _origins(value: Any) -> Iterator[Deferred]:
+    """Yield the deferred values in a structure that come of no others."""
+    if isinstance(value, Deferred):
+        inner = (value.args, value.kwargs)
+        yield from _origins(inner) if is_deferred(inner) else (value,)
+    elif isinstance(value, Mapping):
+        for one in value.values():
+            yield from _origins(one)
+    elif isinstance(value, tuple | list):
+        for one in value:
+            yield from _origins(one)
+
+
+class Upcoming(Deferred):
+    """The next element of an iterator in each run of a session; without one, an element.
+
+    Code without sessions asks `get_next()` for element after element. So the first time that one is
+    asked for its value, it takes an element, after those that were asked for before it.
+    """
+
+    __slots__ = ("_claim", "element")
+
+    def __init__(self, function: Callable[[], Any], claim: Callable[[Any], None]) -> None:
+        """Keep what gives the next element to a run, and what sets `element` of this one."""
+        super().__init__(function)
+        self._claim = claim
+        self.element: Any = None
+
+    def claim(self) -> Any:
+        """Return its element, always the same."""
+        if self.element is None:
+            self._claim(self)
+        return self.element
 
 
 class Looked(Deferred):

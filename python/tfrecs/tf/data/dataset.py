@@ -22,7 +22,7 @@ from tfrecs.tf.data.elements import Function, applied, as_numpy, normal
 from tfrecs.tf.data.parsed_ahead import ParsedAhead
 from tfrecs.tf.data.steps import Formed, SameEachTime
 from tfrecs.tf.data.tracing import gives_records, stacks, traced
-from tfrecs.tf.deferred import Deferred
+from tfrecs.tf.deferred import Deferred, Upcoming
 from tfrecs.tf.missing import no_such
 from tfrecs.tf.ops import constant
 from tfrecs.tf.values import Tensor, tensor, wrapped
@@ -74,6 +74,7 @@ class GraphIterator(DatasetIterator):
         """Begin with the first element, now or (`waits`) when `initializer` is run."""
         super().__init__(begin)
         self._ahead: list[Any] = []
+        self._asked: list[Upcoming] = []
         self._waits = waits
 
     def _next(self) -> Any:
@@ -83,14 +84,22 @@ class GraphIterator(DatasetIterator):
     def get_next(self, name: str | None = None) -> Any:
         """Return what will be the next element, each time that it is computed.
 
-        One is made ahead, to see of what parts they are.
+        One is made ahead, to see of what parts they are. Without a session, `numpy()` and the like
+        take the elements in the order of the calls.
         """
-        upcoming = Deferred(self._computed)
+        upcoming = Upcoming(self._computed, self._claim)
+        self._asked.append(upcoming)
         try:
             self._ahead = [next(self)]
         except StopIteration:
             return upcoming
         return _like(self._ahead[0], upcoming)
+
+    def _claim(self, wanted: Upcoming) -> None:
+        """Give elements to those that were asked for, in order, up to one."""
+        while wanted in self._asked:
+            self._asked[0].element = wrapped(self._computed())
+            self._asked.pop(0)
 
     def _computed(self) -> Any:
         if self._waits:
