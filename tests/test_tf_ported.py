@@ -232,3 +232,13 @@ def test_one_shot_iterators_without_a_session() -> None:
     pairs = tf.data.Dataset.from_tensor_slices(([1, 2], ["a", "b"]))
     number, name = tf.compat.v1.data.make_one_shot_iterator(pairs).get_next()
     assert (number.numpy(), name.numpy()) == (1, b"a")
+
+
+def test_static_shapes() -> None:
+    given = tf.placeholder(tf.float32, [None, 4])
+    assert tf.reshape(given, [-1, 2, 2]).shape.as_list() == [None, 2, 2]
+    assert tf.reshape(given, [tf.shape(given)[0], 2, 2]).get_shape() == [None, 2, 2]
+    assert tf.reshape(given, [8]).dtype == tf.float32
+    assert tf.shape(given).shape == [2]
+    assert tf.shape(given)[0].dtype == tf.int32
+    assert tf.shape(given)[0].shape == []

@@ -6,6 +6,7 @@ Two things are made of them: what a function given to `map` does is found out by
 
 from __future__ import annotations
 
+import operator
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -134,7 +135,11 @@ class Deferred(Operators):
         return made
 
     def _apply(self, function: Callable[..., Any], *values: Any) -> Deferred:
-        return Deferred(function, values)
+        made = Deferred(function, values)
+        shape = self.known_shape
+        if function is operator.getitem and type(values[1]) is int and shape and shape.rank:
+            made.of_kind(self.known_dtype, shape[1:])
+        return made
 
     def _not_yet(self, what: str) -> TypeError:
         return TypeError(

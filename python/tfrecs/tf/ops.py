@@ -12,7 +12,7 @@ from tfrecs.errors import SpecError
 from tfrecs.status import UnimplementedError
 from tfrecs.tf.arithmetic import calculated
 from tfrecs.tf.choosing import truths
-from tfrecs.tf.deferred import deferrable
+from tfrecs.tf.deferred import Deferred, deferrable
 from tfrecs.tf.dtypes import as_dtype, as_numpy, int32, string
 from tfrecs.tf.keywords import renamed
 from tfrecs.tf.missing import no_such
@@ -59,13 +59,23 @@ def cast(x: Any, dtype: Any, name: str | None = None) -> Any:
         return Tensor(np.asarray(given).astype(wanted.dtype))
 
 
-@deferrable
 def reshape(tensor: Any, shape: Any, name: str | None = None) -> Any:
     """Return the same values in another shape; one dimension may be -1.
 
     Raises:
         InvalidArgumentError: There are not so many values.
     """
+    made = _reshaped(tensor, shape)
+    if type(made) is Deferred and isinstance(shape, list | tuple):
+        made.of_kind(
+            getattr(tensor, "known_dtype", None),
+            [one if type(one) is int and one >= 0 else None for one in shape],
+        )
+    return made
+
+
+@deferrable
+def _reshaped(tensor: Any, shape: Any) -> Any:
     array = np.asarray(_given(tensor))
     dims = [int(dim) for dim in np.asarray(_given(shape)).reshape(-1)]
     try:
@@ -315,9 +325,17 @@ def argmax(input: Any, axis: Any = None, output_type: Any = "int64", name: Any =
     return Tensor(np.argmax(np.asarray(tensor(input)), axis or 0).astype(as_numpy(output_type)))
 
 
-@deferrable
 def shape(input: Any, out_type: Any = int32, name: str | None = None) -> Any:
     """Return the shape of a value, as a value."""
+    made = _shape(input, out_type)
+    if type(made) is Deferred:
+        known = getattr(input, "known_shape", None)
+        made.of_kind(out_type, [None if known is None else known.rank])
+    return made
+
+
+@deferrable
+def _shape(input: Any, out_type: Any) -> Any:
     return Tensor(np.array(tensor(input).shape.as_list(), as_numpy(out_type)))
 
 
