@@ -242,3 +242,9 @@ def test_static_shapes() -> None:
     assert tf.shape(given).shape == [2]
     assert tf.shape(given)[0].dtype == tf.int32
     assert tf.shape(given)[0].shape == []
+
+
+def test_sequences_in_a_list_of_tensors() -> None:
+    features = {"id": tf.io.FixedLenFeature([], tf.int64, default_value=7)}
+    context, _, _ = tf.io.parse_sequence_example([tf.constant(b""), b""], features)
+    assert context["id"].numpy().tolist() == [7, 7]

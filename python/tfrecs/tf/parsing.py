@@ -11,7 +11,7 @@ from tfrecs.errors import SpecError
 from tfrecs.features import FixedLenFeature
 from tfrecs.tf.deferred import Deferred, Looked, is_deferred
 from tfrecs.tf.shapes import TensorShape
-from tfrecs.tf.values import Tensor, unwrapped, wrapped
+from tfrecs.tf.values import Tensor, single, unwrapped, wrapped
 
 Features: TypeAlias = Mapping[str, Any]
 
@@ -31,7 +31,10 @@ class Parser:
 
     def __call__(self, *args: Any) -> Any:
         """Return what it parses."""
-        return wrapped(self.parse(*map(unwrapped, args)))
+        serialized, *rest = args
+        if isinstance(serialized, list | tuple):
+            serialized = [single(one) for one in serialized]
+        return wrapped(self.parse(*map(unwrapped, (serialized, *rest))))
 
 
 class ParsedRecord(Tensor):
