@@ -146,6 +146,18 @@ def test_hidden_files_and_our_own_are_not_reported(tmp_path: Path) -> None:
     assert (len(found.files), found.skipped) == (2, [])
 
 
+def test_a_file_of_records_counts_under_a_name_of_ours(tmp_path: Path) -> None:
+    for name in ("data.idx", "a.manifest.json", "b.tfrindex"):
+        frames.save(tmp_path / name, PLAIN)
+    assert len(find_files(tmp_path).files) == 3
+
+
+def test_a_folder_with_a_leftover_alone_says_so(tmp_path: Path) -> None:
+    killed(tmp_path, "a.tfrecord")
+    with pytest.raises(MissingFileError, match="a writer that was killed left"):
+        tfrecs.count(tmp_path)
+
+
 def test_folders_below_and_links(tmp_path: Path) -> None:
     inner = tmp_path / "set" / "inner.tfrecord"
     inner.mkdir(parents=True)

@@ -19,19 +19,12 @@ __all__ += ["coordinates", "count_records", "decode_batch", "decode_example", "d
 __all__ += ["decode_raw", "decode_sequence_batch", "decode_sequence_example", "digest_file"]
 __all__ += ["encode_batch", "encode_example", "encode_sequence_batch", "encode_sequence_example"]
 __all__ += ["find_temporaries", "first_outside", "keep_open", "order_at", "order_length"]
-__all__ += ["parse_tensors", "pick_records", "resize_image", "serialize_strings", "side_by_side"]
-__all__ += ["sparse_column", "sparse_indices", "split_lists", "tensor_header"]
+__all__ += ["message_kind", "parse_tensors", "pick_records", "resize_image", "serialize_strings"]
+__all__ += ["side_by_side", "sparse_column", "sparse_indices", "split_lists", "tensor_header"]
 
 @final
 class Records:
-    """A batch of records: a sequence of bytes over one buffer.
-
-    Example:
-        >>> import tfrecs
-        >>> records = tfrecs.Records([b"a", b"bc", b""])
-        >>> len(records), records[1], records[-2:].tolist(), records.nbytes
-        (3, b'bc', [b'bc', b''], 3)
-    """
+    """A batch of records: a sequence of bytes over one buffer."""
 
     def __new__(cls, records: Records | Iterable[bytes]) -> Self: ...
     @staticmethod
@@ -402,6 +395,7 @@ def decode_batch(
     records: Records | Iterable[bytes],
     spec: tuple[_n.Feature, ...] | None,
     names: Sequence[str] | None = None,
+    ignore_unknown: bool = False,
 ) -> Columns:
     """Decodes Examples into columns; see `tfrecs.decode_batch`."""
 
@@ -410,6 +404,7 @@ def decode_sequence_batch(
     context: tuple[_n.Feature, ...] | None,
     lists: tuple[_n.Feature, ...] | None,
     names: Sequence[str] | None = None,
+    ignore_unknown: bool = False,
 ) -> tuple[Columns, Columns]:
     """Decodes SequenceExamples into the columns of their contexts and of their feature lists."""
 
@@ -436,11 +431,14 @@ def encode_batch(columns: object) -> Records:
 def encode_sequence_batch(context: object, lists: object) -> Records:
     """Encodes the rows of two tables as SequenceExamples: contexts and feature lists."""
 
-def decode_example(record: bytes) -> dict[str, _n.List]:
+def decode_example(record: bytes, ignore_unknown: bool = False) -> dict[str, _n.List]:
     """The features of an Example as a dict of lists."""
 
-def decode_sequence_example(record: bytes) -> tuple[dict[str, _n.List], dict[str, list[_n.List]]]:
+def decode_sequence_example(record: bytes, ignore_unknown: bool = False) -> _n.SequenceExample:
     """The context of a SequenceExample as a dict of lists, its feature lists as lists of lists."""
+
+def message_kind(record: bytes) -> str:
+    """The message that a record looks like, or "bytes"."""
 
 def encode_example(features: Mapping[str, Any], sort_keys: bool, plain: _n.Plain) -> bytes:
     """A mapping as the bytes of an Example."""

@@ -1,7 +1,7 @@
 """Rows and columns ⇄ serialized `tf.train` messages, without protobuf."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -10,11 +10,25 @@ from tfrecs import _core
 from tfrecs.arrays import BytesArray
 from tfrecs.batch import Batch
 from tfrecs.columns import pieces_of, table_of, to_native
-from tfrecs.errors import feature_error
+from tfrecs.errors import SpecError, feature_error
 from tfrecs.features import Features
 from tfrecs.parsing.plan import plan_examples, require_columns
 
 FeatureList: TypeAlias = list[int] | list[float] | list[bytes]
+
+UnknownFields: TypeAlias = Literal["error", "ignore"]
+"""What a record does that has fields its message does not have."""
+
+
+def is_ignored(unknown_fields: UnknownFields) -> bool:
+    """Return whether unknown fields are dropped.
+
+    Raises:
+        SpecError: It is neither "error" nor "ignore".
+    """
+    if unknown_fields not in ("error", "ignore"):
+        raise SpecError(f'unknown_fields must be "error" or "ignore", not {unknown_fields!r}')
+    return unknown_fields == "ignore"
 
 
 def encode_example(features: Mapping[str, Any], *, sort_keys: bool = False) -> bytes:
@@ -42,21 +56,37 @@ def encode_example(features: Mapping[str, Any], *, sort_keys: bool = False) -> b
     return _core.encode_example(features, sort_keys, _plain)
 
 
-def decode_example(record: bytes) -> dict[str, FeatureList]:
+def decode_example(
+    record: bytes, *, unknown_fields: UnknownFields = "error"
+) -> dict[str, FeatureList]:
     """Decode a serialized `tf.train.Example` to a dict of lists: of int, of float, or of bytes.
 
     Every feature is a list, whatever its length; a feature without a kind is an empty one. Of
     features with the same name, the last one counts.
 
+    Args:
+        record: The record.
+        unknown_fields: What to do with a record that has fields an Example does not have: "error"
+            raises, and the text says which message the record looks like; "ignore" drops the
+            fields, as protobuf does.
+
     Raises:
-        ParseError: The record is no valid Example.
+        ParseError: The record is not a valid Example, or another message.
 
     Example:
         >>> import tfrecs
         >>> tfrecs.decode_example(tfrecs.encode_example({"label": 7}))
         {'label': [7]}
+        >>> sequence = tfrecs.encode_sequence_example({"id": 7}, {"tokens": [[1], [2]]})
+        >>> try:
+        ...     tfrecs.decode_example(sequence)
+        ... except tfrecs.ParseError as error:
+        ...     print(error.reason.partition(";")[0])
+        not an Example: it looks like a SequenceExample, which decode_sequence_example() reads
+        >>> tfrecs.decode_example(sequence, unknown_fields="ignore")
+        {'id': [7]}
     """
-    return _core.decode_example(record)
+    return _core.decode_example(record, is_ignored(unknown_fields))
 
 
 def encode_sequence_example(
@@ -86,12 +116,18 @@ def encode_sequence_example(
 
 
 def decode_sequence_example(
-    record: bytes,
+    record: bytes, *, unknown_fields: UnknownFields = "error"
 ) -> tuple[dict[str, FeatureList], dict[str, list[FeatureList]]]:
     """Decode a serialized `tf.train.SequenceExample` to its context and its feature lists.
 
+    An Example is one too: with that context, and without feature lists.
+
+    Args:
+        record: The record.
+        unknown_fields: As for decode_example.
+
     Raises:
-        ParseError: The record is no valid SequenceExample.
+        ParseError: The record is not a valid SequenceExample, or another message.
 
     Example:
         >>> import tfrecs
@@ -99,11 +135,14 @@ def decode_sequence_example(
         >>> tfrecs.decode_sequence_example(record)
         ({}, {'words': [[b'a'], [b'b']]})
     """
-    return _core.decode_sequence_example(record)
+    return _core.decode_sequence_example(record, is_ignored(unknown_fields))
 
 
 def decode_batch(
-    records: _core.Records | Sequence[bytes], features: Features | None = None
+    records: _core.Records | Sequence[bytes],
+    features: Features | None = None,
+    *,
+    unknown_fields: UnknownFields = "error",
 ) -> Batch:
     """Decode serialized Examples into columns, natively and without the GIL.
 
@@ -114,6 +153,8 @@ def decode_batch(
             values have its shape, without padding. (Partitions and SparseFeatures are for
             parse_example.) None decodes every feature that turns up, each to a RaggedTensor in
             which rows can be missing, in the order of first appearance.
+        unknown_fields: As for decode_example, where `features` is None; with `features` the fields
+            of other messages are ignored, as TensorFlow does.
 
     Raises:
         SpecError: Something is wrong with `features`.
@@ -127,7 +168,7 @@ def decode_batch(
         [[0], [0, 1]]
     """
     spec = None if features is None else tuple(require_columns(plan_examples(features)).columns)
-    return Batch(_core.decode_batch(records, spec))
+    return Batch(_core.decode_batch(records, spec, None, is_ignored(unknown_fields)))
 
 
 def encode_batch(columns: Any) -> _core.Records:

@@ -35,7 +35,7 @@ from tfrecs.errors import (
     TruncatedFileError,
     file_error,
 )
-from tfrecs.leftovers import has_leftover, missing_file
+from tfrecs.leftovers import has_leftover, left_behind, missing_file
 from tfrecs.paths import Paths, expand_paths
 
 _COMPRESSED = r"(\.(gz|gzip|zz|zlib|zst|bz2|xz|lz4|snappy))?"
@@ -46,7 +46,7 @@ _NAME = re.compile(
     re.IGNORECASE,
 )
 
-# Files of ours beside records: manifests, and indexes in text.
+# Files of ours beside records, which are not reported: manifests, and indexes.
 _OURS = re.compile(r"(.*\.)?manifest\.json|.*\.(idx|tfrindex)")
 
 HEADER_BYTES = 12
@@ -140,22 +140,26 @@ def _add_folder(found: FoundFiles, folder: str) -> None:
     files: list[str] = []
     skipped: list[str] = []
     for path in sorted(_walk(Path(folder))):
-        (files if _counts(path) else skipped).append(os.fspath(path))
+        if _counts(path):
+            files.append(os.fspath(path))
+        elif not _OURS.fullmatch(path.name):
+            skipped.append(os.fspath(path))
     if not files:
-        listed = FoundFiles(skipped=skipped).skipped_line() if skipped else "it has no files"
-        raise MissingFileError(f"{folder}: no TFRecord file in this folder ({listed})", path=folder)
+        listed = FoundFiles(skipped=skipped).skipped_line() if skipped else "it has no others"
+        reason = f"no TFRecord file in this folder ({listed}){left_behind(folder)}"
+        raise MissingFileError(f"{folder}: {reason}", path=folder, reason=reason)
     found.files += files
     found.skipped += skipped
 
 
 def _walk(folder: Path) -> Iterator[Path]:
-    """Yield all that is not hidden, nor ours, below a folder; links to folders are not followed."""
+    """Yield all that is not hidden below a folder; links to folders are not followed."""
     try:
         entries = [*os.scandir(folder)]
     except OSError as error:
         raise file_error(error, os.fspath(folder)) from error
     for entry in entries:
-        if entry.name.startswith(".") or _OURS.fullmatch(entry.name):
+        if entry.name.startswith("."):
             continue
         if entry.is_dir(follow_symlinks=False):
             yield from _walk(folder / entry.name)

@@ -82,12 +82,19 @@ def has_leftover(path: str) -> bool:
         return False
 
 
+def left_behind(path: str) -> str:
+    """Return what to say of a leftover of a file, or in a folder; nothing where there is none."""
+    if not has_leftover(path):
+        return ""
+    return (
+        f"; a writer that was killed left {leftovers(path)[0].path}, which RecordReader reads "
+        "and RecordWriter(..., resume=True) completes"
+    )
+
+
 def _meant(path: str) -> str:
-    if has_leftover(path):
-        return (
-            f"; a writer that was killed left {leftovers(path)[0].path}, which RecordReader reads "
-            "and RecordWriter(..., resume=True) completes"
-        )
+    if said := left_behind(path):
+        return said
     if glob.has_magic(path):
         return "; a pattern is expanded by open(), Dataset(), count() and verify()"
     return ""

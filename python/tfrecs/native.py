@@ -34,6 +34,9 @@ it is, how many records it has given, and the next file."""
 
 List: TypeAlias = list[int] | list[float] | list[bytes]
 
+SequenceExample: TypeAlias = tuple[dict[str, List], dict[str, list[List]]]
+"""The context, and the feature lists."""
+
 Plain: TypeAlias = Callable[[str, Any], Any]
 """Makes a value (of the feature named) one of Python's own plain types."""
 

@@ -18,6 +18,7 @@ from tfrecs.columns import (
     table_of,
 )
 from tfrecs.errors import SpecError, feature_error
+from tfrecs.examples import UnknownFields, is_ignored
 from tfrecs.features import Features
 from tfrecs.parsing.plan import plan_context, plan_lists, require_columns
 
@@ -28,6 +29,8 @@ def decode_sequence_batch(
     records: _core.Records | Sequence[bytes],
     context_features: Features | None = None,
     sequence_features: Features | None = None,
+    *,
+    unknown_fields: UnknownFields = "error",
 ) -> tuple[Batch, Batch]:
     """Decode serialized SequenceExamples into columns, natively and without the GIL.
 
@@ -39,6 +42,8 @@ def decode_sequence_batch(
             RaggedTensor of steps of its shape, a VarLenFeature and a RaggedFeature one of steps
             that are rows themselves. None decodes every list that turns up as by VarLenFeature, {}
             none. A record without the list is a missing row.
+        unknown_fields: As for decode_example, where everything is decoded; where features are
+            named, the fields of other messages are ignored, as TensorFlow does.
 
     Returns:
         The columns of the contexts, and those of the feature lists.
@@ -62,7 +67,9 @@ def decode_sequence_batch(
         for plan, features in ((plan_context, context_features), (plan_lists, sequence_features))
     ]
     context, lists = (None if plan is None else tuple(plan.columns) for plan in plans)
-    of_context, of_lists = _core.decode_sequence_batch(records, context, lists)
+    of_context, of_lists = _core.decode_sequence_batch(
+        records, context, lists, None, is_ignored(unknown_fields)
+    )
     return Batch(of_context), Batch(of_lists)
 
 

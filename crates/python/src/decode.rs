@@ -4,6 +4,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use tfrecs_core::Error;
 use tfrecs_core::example::decode::RecordError;
+use tfrecs_core::example::kind;
 use tfrecs_core::example::{
     DType, Default, FeatureSpec, Kind, Layout, ListSpec, decode, decode_sequences,
 };
@@ -98,18 +99,27 @@ pub fn assemble<'py, T>(
 
 /// Decodes Examples into columns; see `tfrecs.decode_batch`.
 #[pyfunction]
-#[pyo3(signature = (records, spec, names=None))]
+#[pyo3(signature = (records, spec, names=None, ignore_unknown=false))]
 pub fn decode_batch(
     records: &Bound<'_, PyAny>,
     spec: Option<Bound<'_, PyTuple>>,
     names: Option<Vec<String>>,
+    ignore_unknown: bool,
 ) -> PyResult<PyColumns> {
     let py = records.py();
     let spec = assemble(spec, SpecPieces::feature)?;
     let records = Input::of(records)?;
-    let decoded = py.detach(|| match &records {
-        Input::Records(records) => decode(records.iter(), spec.as_deref()),
-        Input::Bytes(records) => decode(records.iter().map(AsRef::as_ref), spec.as_deref()),
+    let spec = spec.as_deref();
+    // Who asks for features gets those, as from TensorFlow; who asks for all is to miss none.
+    let is_checked = spec.is_none() && !ignore_unknown;
+    let decoded = py.detach(|| {
+        if is_checked {
+            each(&records, kind::check_example)?;
+        }
+        match &records {
+            Input::Records(records) => decode(records.iter(), spec),
+            Input::Bytes(records) => decode(records.iter().map(AsRef::as_ref), spec),
+        }
     });
     decoded
         .map(PyColumns)
@@ -119,27 +129,46 @@ pub fn decode_batch(
 /// Decodes `SequenceExample`s into the columns of their contexts and those of their feature lists;
 /// see `tfrecs.decode_sequence_batch`.
 #[pyfunction]
-#[pyo3(signature = (records, context, lists, names=None))]
+#[pyo3(signature = (records, context, lists, names=None, ignore_unknown=false))]
 pub fn decode_sequence_batch(
     records: &Bound<'_, PyAny>,
     context: Option<Bound<'_, PyTuple>>,
     lists: Option<Bound<'_, PyTuple>>,
     names: Option<Vec<String>>,
+    ignore_unknown: bool,
 ) -> PyResult<(PyColumns, PyColumns)> {
     let py = records.py();
     let context = assemble(context, SpecPieces::feature)?;
     let lists = assemble(lists, SpecPieces::list)?;
     let (context, lists) = (context.as_deref(), lists.as_deref());
     let records = Input::of(records)?;
-    let decoded = py.detach(|| match &records {
-        Input::Records(records) => decode_sequences(records.iter(), context, lists),
-        Input::Bytes(records) => {
-            decode_sequences(records.iter().map(AsRef::as_ref), context, lists)
+    let is_checked = context.is_none() && lists.is_none() && !ignore_unknown;
+    let decoded = py.detach(|| {
+        if is_checked {
+            each(&records, kind::check_sequence_example)?;
+        }
+        match &records {
+            Input::Records(records) => decode_sequences(records.iter(), context, lists),
+            Input::Bytes(records) => {
+                decode_sequences(records.iter().map(AsRef::as_ref), context, lists)
+            }
         }
     });
     decoded
         .map(|(context, lists)| (PyColumns(context), PyColumns(lists)))
         .map_err(|error| raise(py, &locate(&records, names.as_deref(), error)))
+}
+
+/// Checks each record.
+fn each(records: &Input, check: impl Fn(&[u8]) -> Result<(), Error>) -> Result<(), RecordError> {
+    let at = |(index, record)| check(record).map_err(|error| RecordError::at(index, error));
+    match records {
+        Input::Records(records) => records.iter().enumerate().try_for_each(at),
+        Input::Bytes(records) => {
+            let mut records = records.iter().map(AsRef::as_ref).enumerate();
+            records.try_for_each(at)
+        }
+    }
 }
 
 /// The error with all that is known of where its record stands.

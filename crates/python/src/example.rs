@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyByteArray, PyBytes, PyDict, PyIterator, PyList, PyMapping, PyString};
 use tfrecs_core::Error;
+use tfrecs_core::example::kind::{self, MessageKind};
 use tfrecs_core::example::message::{self, Feature};
 use tfrecs_core::example::wire::WireError;
 use tfrecs_core::example::{ExampleEncoder, Kind, ListEncoder};
@@ -20,16 +21,45 @@ mod values;
 
 /// The features of an Example as a dict of lists.
 #[pyfunction]
-pub fn decode_example<'py>(py: Python<'py>, record: PyBackedBytes) -> PyResult<Bound<'py, PyDict>> {
-    Names::with(|names| features_of(py, &record, names))
+#[pyo3(signature = (record, ignore_unknown=false))]
+pub fn decode_example<'py>(
+    py: Python<'py>,
+    record: PyBackedBytes,
+    ignore_unknown: bool,
+) -> PyResult<Bound<'py, PyDict>> {
+    if !ignore_unknown {
+        kind::check_example(&record).or_raise(py)?;
+    }
+    let features = Names::with(|names| features_of(py, &record, names))?;
+    if !ignore_unknown && features.is_empty() {
+        kind::check_no_features(&record).or_raise(py)?;
+    }
+    Ok(features)
+}
+
+/// The message that a record looks like: "Example", "SequenceExample", "Event", "TensorProto" or "bytes".
+#[pyfunction]
+pub fn message_kind(record: PyBackedBytes) -> &'static str {
+    match MessageKind::of(&record) {
+        MessageKind::Example => "Example",
+        MessageKind::SequenceExample => "SequenceExample",
+        MessageKind::Event => "Event",
+        MessageKind::Tensor => "TensorProto",
+        MessageKind::Other => "bytes",
+    }
 }
 
 /// The context of a SequenceExample as a dict of lists, its feature lists as one of lists of lists.
 #[pyfunction]
+#[pyo3(signature = (record, ignore_unknown=false))]
 pub fn decode_sequence_example<'py>(
     py: Python<'py>,
     record: PyBackedBytes,
+    ignore_unknown: bool,
 ) -> PyResult<(Bound<'py, PyDict>, Bound<'py, PyDict>)> {
+    if !ignore_unknown {
+        kind::check_sequence_example(&record).or_raise(py)?;
+    }
     Names::with(|names| {
         let context = features_of(py, &record, names)?;
         let lists = PyDict::new(py);

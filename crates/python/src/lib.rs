@@ -66,6 +66,7 @@ mod _core {
     #[pymodule_export]
     use crate::example::{
         decode_example, decode_sequence_example, encode_example, encode_sequence_example,
+        message_kind,
     };
     #[pymodule_export]
     use crate::foreign::PyForeign;

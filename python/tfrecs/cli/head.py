@@ -9,11 +9,13 @@ from rich.text import Text
 
 from tfrecs.cli.app import Paths, command, files
 from tfrecs.cli.preview import (
+    Shown,
     as_json,
     interpret,
     kind,
     raw_text,
     steps_text,
+    value_text,
     values_text,
 )
 from tfrecs.cli.terminal import console, printable, say, say_json
@@ -82,8 +84,24 @@ def _show(number: int, record: bytes) -> None:
         _Row(name, _list_kind(steps), f"{len(steps):,} steps", steps_text(steps))
         for name, steps in sorted(shown.feature_lists.items())
     ]
-    _print_rows(rows + lists)
+    _print_rows(rows + lists + _other_rows(shown))
     say()
+
+
+def _other_rows(shown: Shown) -> list[_Row]:
+    """Return the lines of an Event or a TensorProto."""
+    rows = [
+        _Row(tag, "-", "", value)
+        if isinstance(value, str)
+        else _Row(tag, "scalar", "", value_text(value))
+        for tag, value in shown.summaries.items()
+    ]
+    if shown.step is not None:
+        rows.insert(0, _Row("step", "int64", "", str(shown.step)))
+    if shown.tensor is not None:
+        described, values = shown.tensor
+        rows.append(_Row(described, "", f"{len(values):,}", values_text(values)))
+    return rows
 
 
 def _list_kind(steps: Iterable[list[int] | list[float] | list[bytes]]) -> str:

@@ -2,19 +2,26 @@
 
 import json
 from base64 import b64encode
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from tfrecs import _core
+from tfrecs.arrays import BytesArray
+from tfrecs.batch import Batch
 from tfrecs.cli.terminal import printable
-from tfrecs.errors import ParseError
+from tfrecs.errors import Error
 from tfrecs.examples import FeatureList, decode_example, decode_sequence_example
+from tfrecs.tensors import parse_tensor
 
-Type: TypeAlias = Literal["Example", "SequenceExample", "bytes"]
+Type: TypeAlias = Literal["Example", "SequenceExample", "Event", "TensorProto", "bytes"]
 Value: TypeAlias = int | float | bytes
+
+# The most bytes of a tensor that is shown: one that says it is larger is not made.
+_MAX_TENSOR = 1 << 28
 
 # More than any line of a terminal can show.
 _MAX_VALUES = 100
@@ -48,28 +55,57 @@ class Shown:
     """A record as far as it is understood.
 
     Attributes:
-        type: What it seems to be; "bytes" if it is neither of the others.
+        type: What it seems to be; "bytes" if it is none of the others.
         features: The features of an Example, the context of a SequenceExample.
         feature_lists: The feature lists of a SequenceExample.
+        step: The step of an Event.
+        summaries: The summaries of an Event by their tags: numbers, or what else they are.
+        tensor: The dtype and shape of a TensorProto, in words, and its values.
     """
 
     type: Type
     features: Mapping[str, FeatureList] = field(default_factory=dict)
     feature_lists: Mapping[str, Sequence[FeatureList]] = field(default_factory=dict)
+    step: int | None = None
+    summaries: Mapping[str, float | str] = field(default_factory=dict)
+    tensor: tuple[str, FeatureList] | None = None
 
 
 def interpret(record: bytes) -> Shown:
-    """Guess what a record is: nothing in it says so, and the two messages share a field."""
+    """Guess what a record is: nothing in it says so."""
     try:
-        features = decode_example(record)
-        _, feature_lists = decode_sequence_example(record)
-    except ParseError:
+        return _READERS[_core.message_kind(record)](record)
+    except Error:
         return Shown("bytes")
-    if feature_lists:
-        return Shown("SequenceExample", features, feature_lists)
-    # Other messages, and many other bytes, are Examples of nothing but unknown fields.
-    is_example = bool(features) or record in {b"", b"\x0a\x00"}
-    return Shown("Example", features) if is_example else Shown("bytes")
+
+
+def _event(record: bytes) -> Shown:
+    """Return the summaries of an Event."""
+    decoder = _core.EventDecoder(None, None)
+    decoder.push(_core.Records([record]))
+    rows = Batch(decoder.take())
+    steps = rows["step"].tolist()
+    found: dict[str, float | str] = {}
+    for tag, plugin, value in zip(rows["tag"], rows["plugin"], rows["value"], strict=True):
+        what = plugin.decode(errors="replace") or "not a scalar"
+        found[tag.decode(errors="replace")] = what if np.isnan(value) else float(value)
+    return Shown("Event", step=steps[0] if steps else None, summaries=found)
+
+
+def _tensor(record: bytes) -> Shown:
+    array = parse_tensor(record, max_bytes=_MAX_TENSOR)
+    dtype = "bytes" if isinstance(array, BytesArray) else str(array.dtype)
+    values = list(islice(array.ravel().tolist(), _MAX_VALUES))
+    return Shown("TensorProto", tensor=(f"{dtype}, shape {array.shape}", values))
+
+
+_READERS: dict[str, Callable[[bytes], Shown]] = {
+    "Example": lambda record: Shown("Example", decode_example(record)),
+    "SequenceExample": lambda record: Shown("SequenceExample", *decode_sequence_example(record)),
+    "Event": _event,
+    "TensorProto": _tensor,
+    "bytes": lambda _: Shown("bytes"),
+}
 
 
 def kind(values: FeatureList) -> str:
@@ -147,6 +183,11 @@ def as_json(record: bytes) -> dict[str, Any]:
     if shown.type == "bytes":
         return {"type": shown.type, "data": _json_value(record)}
     features = {name: _json_values(values) for name, values in shown.features.items()}
+    if shown.type == "Event":
+        return {"type": shown.type, "step": shown.step, "summaries": _json_numbers(shown)}
+    if shown.tensor is not None:
+        described, values = shown.tensor
+        return {"type": shown.type, "tensor": described, "values": _json_values(values)}
     if shown.type == "Example":
         return {"type": shown.type, "features": features}
     lists = {
@@ -154,6 +195,13 @@ def as_json(record: bytes) -> dict[str, Any]:
         for name, steps in shown.feature_lists.items()
     }
     return {"type": shown.type, "context": features, "feature_lists": lists}
+
+
+def _json_numbers(shown: Shown) -> dict[str, Any]:
+    return {
+        tag: value if isinstance(value, str) else _json_value(value)
+        for tag, value in shown.summaries.items()
+    }
 
 
 def _json_values(values: Iterable[Value]) -> list[Any]:

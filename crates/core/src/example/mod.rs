@@ -4,7 +4,7 @@
 //! [`message`] knows the few messages of `tf.train`, [`spec`] says what is wanted, [`mod@decode`] turns
 //! records into Arrow columns: a [`mod@column`] of features or one of feature lists ([`steps`]), over
 //! [`values`]; [`encode`] goes the other way, from columns or from single features. [`lists`] splits
-//! lists of examples; [`scalars`] makes columns of tensorboard's [`mod@event`]s. What lies inside byte
+//! lists of examples; [`kind`] guesses a record's message; [`scalars`] makes columns of tensorboard's [`mod@event`]s. What lies inside byte
 //! strings is read by [`raw`] (numbers) and [`tensor`] (`TensorProto`).
 //!
 //! Where TensorFlow's fast parser departs from protobuf on odd but legal bytes, this follows
@@ -17,6 +17,7 @@ mod decoder;
 mod directory;
 pub mod encode;
 pub mod event;
+pub mod kind;
 pub mod lists;
 pub mod message;
 pub mod numbers;
