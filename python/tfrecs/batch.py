@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, NoReturn
 
-from tfrecs import _core
+from tfrecs import _core, pickling  # noqa: F401 - it registers how Columns are pickled
 from tfrecs.arrays import BytesArray, Column, RaggedTensor, SparseTensor, column_of
 from tfrecs.frames import Text
 from tfrecs.leaves import integration
@@ -18,7 +18,8 @@ class Batch(Mapping[str, Any]):
 
     `to_pandas()`, `to_polars()` and `to_arrow()` make tables of those libraries. What reads Arrow,
     as `pyarrow.table(batch)` and DuckDB, takes a batch as it is, without copying
-    (`__arrow_c_array__`, `__arrow_c_stream__`).
+    (`__arrow_c_array__`, `__arrow_c_stream__`). A batch can be pickled and copied; under protocol 5
+    its memory goes out of band.
 
     Example:
         >>> import tfrecs
@@ -36,6 +37,10 @@ class Batch(Mapping[str, Any]):
         self._columns = columns
         self._places = {name: index for index, name in enumerate(columns.names)}
         self._arrays: dict[str, Column] = {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the columns; arrays are views of their memory, and made again."""
+        return Batch, (self._columns,)
 
     @property
     def columns(self) -> _core.Columns:

@@ -70,8 +70,9 @@ class BytesArray:
         return make
 
     def __reduce__(self) -> Any:
-        """Pickle the values, without the native column."""
-        return BytesArray, (self.data, self.offsets, self.shape)
+        """Pickle the values, without the native column, and of a slice only its own."""
+        start, stop = int(self.offsets[0]), int(self.offsets[-1])
+        return BytesArray, (self.data[start:stop], self.offsets - start, self.shape)
 
     def _load(self) -> None:
         if self._columns is None:

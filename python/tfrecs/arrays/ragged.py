@@ -70,8 +70,11 @@ class RaggedTensor:
         self._source = _source
 
     def __reduce__(self) -> Any:
-        """Pickle the rows, without the native column."""
-        return RaggedTensor, (self.values, self.row_splits, self.missing)
+        """Pickle the rows, without the native column, and of a slice only its own values."""
+        start, stop = _bounds(self)
+        if self.row_splits.min() < 0:  # they do not fit the values, and stay so
+            return RaggedTensor, (self.values, self.row_splits, self.missing)
+        return RaggedTensor, (self.values[start:stop], self.row_splits - start, self.missing)
 
     @classmethod
     def from_rows(cls, rows: Iterable[Any], dtype: npt.DTypeLike | None = None) -> "RaggedTensor":

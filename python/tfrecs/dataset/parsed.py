@@ -1,11 +1,12 @@
 """Batches of what the feature kinds promise, made of decoded columns when somebody asks."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tfrecs import _core
 from tfrecs.batch import Batch
 from tfrecs.parsing.assembly import Assembly, Recipes
+from tfrecs.parsing.plan import Whole
 from tfrecs.parsing.serialized import Source
 
 
@@ -17,13 +18,27 @@ class ParsedBatch(Batch):
 
     def __init__(self, columns: _core.Columns, recipes: Recipes, source: Source) -> None:
         """Make of the columns what `recipes` say; faults of the records are raised at once."""
+        self._set(columns, recipes, source, {})
+        for name in recipes.plan.checked:
+            self[name]
+
+    def _set(
+        self, columns: _core.Columns, recipes: Recipes, source: Source, made: dict[str, Any]
+    ) -> None:
         self._columns = columns
-        self._arrays = {}
+        self._arrays = made
         self._recipes = recipes
         self._assembly = Assembly(columns, source)
         self._source = source
-        for name in recipes.plan.checked:
-            self[name]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the columns, and what was made of them; errors of the copy name no files."""
+        parts = self._recipes.plan.parts
+        # Other arrays are views of the columns.
+        made = {
+            name: one for name, one in self._arrays.items() if not isinstance(parts[name], Whole)
+        }
+        return _restored, (self._columns, self._recipes, made)
 
     def __getitem__(self, name: str) -> Any:
         """Return what is made of the feature `name`."""
@@ -48,6 +63,15 @@ class ParsedBatch(Batch):
     def lengths(self) -> dict[str, Any]:
         """Return how many elements each row of the padded features has."""
         return self._assembly.lengths(self._recipes.plan)
+
+
+def _restored(columns: _core.Columns, recipes: Recipes, made: Mapping[str, Any]) -> ParsedBatch:
+    """Return a batch that was pickled, of which some arrays are made already."""
+    batch = ParsedBatch.__new__(ParsedBatch)
+    records = _core.Records([b""] * columns.num_rows)
+    source = Source(records, None, is_single=False)
+    batch._set(columns, recipes, source, dict(made))  # noqa: SLF001 - a part of this class
+    return batch
 
 
 def parsed_batch(decoded: tuple[Any, ...], recipes: Recipes) -> ParsedBatch:
