@@ -70,6 +70,20 @@ def test_without_keras_it_is_of_one(monkeypatch: pytest.MonkeyPatch) -> None:
     assert type(batches()) is tf.data.Dataset
 
 
+def test_one_made_before_keras_was_imported(monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as without:
+        without.delitem(sys.modules, "keras")
+        ds = batches()
+        assert not isinstance(ds, keras.utils.PyDataset)
+    before, after = model_of(), model_of()
+    before.fit(ds, epochs=2, verbose=0)
+    after.fit(batches(), epochs=2, verbose=0)
+    for ours, theirs in zip(before.get_weights(), after.get_weights(), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    assert isinstance(ds, tf.data.Dataset)
+    assert isinstance(ds, keras.utils.PyDataset)
+
+
 def test_fit_gives_the_weights_of_to_keras() -> None:
     ours = tfrecs.make_batched_features_dataset(
         "*.gz", SIZE, SPEC, label_key="y", num_epochs=1, shuffle_seed=3

@@ -164,6 +164,17 @@ class Dataset(making.Making, Iterable[Any]):
         made: Dataset = making.for_library(Dataset)(plan, form)
         return made
 
+    @property  # type: ignore[misc]
+    def __class__(self) -> type[Any]:
+        """The class: one of Keras too as soon as Keras is loaded, which knows data by its class.
+
+        isinstance() asks for this, so a dataset that was made before `import keras` changes here.
+        """
+        fitted = making.for_library(Dataset)
+        if type(self) is Dataset and fitted is not Dataset:
+            object.__dict__["__class__"].__set__(self, fitted)
+        return type(self)
+
     @property
     def plan(self) -> Plan:
         """The same dataset as a tfrecs.Dataset."""
