@@ -43,7 +43,7 @@ def test_elsewhere(path: Path, tmp_path: Path) -> None:
     code, out, err = index("--output-dir", tmp_path / "new" / "folder", "--json", path)
     place = tmp_path / "new" / "folder" / "a.tfrindex"
     line = {"path": str(path), "index": str(place), "records": 3, "bytes": place.stat().st_size}
-    assert (code, json.loads(out), err) == (0, {"files": [line]}, "")
+    assert (code, json.loads(out), err) == (0, {"files": [line], "skipped": []}, "")
     assert list(tfrecs.open(path, index_paths=place)) == RECORDS
 
 

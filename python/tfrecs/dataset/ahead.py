@@ -13,7 +13,6 @@ import os
 import weakref
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass
 from queue import SimpleQueue
 from threading import Lock
@@ -125,9 +124,12 @@ class _Line:
         if not self._begin():
             return
         self._work()
-        self.came.put(None)
-        with suppress(RuntimeError):  # it was closed, or the process ends
+        try:
             self.executor.submit(self.work)
+        except RuntimeError:  # it was closed, or the process ends
+            # No worker follows: the consumer, which may be a worker itself, must not wait for one.
+            self.has_ended = self.is_closed = True
+        self.came.put(None)
 
     def _begin(self) -> bool:
         """Note that an element is begun; or, if none may be, that this worker ends."""
@@ -182,10 +184,16 @@ class _Line:
         return None
 
     def _failed(self, error: BaseException) -> _Made:
-        """Return the source's error. It may have elements after it: whoever iterates decides."""
+        """Return the source's error.
+
+        After an exception there may be more elements: whoever iterates decides. After anything
+        else there are none: the process ends.
+        """
         try:
-            behind = self.source.state()
+            behind = self.source.state() if isinstance(error, Exception) else None
         except Exception:  # noqa: BLE001 - it is the first error that matters
+            behind = None
+        if behind is None:
             self.has_ended = True
             return _Made(self.pulled, None, error=error)
         self.pulled += 1
