@@ -19,6 +19,7 @@ PARTS    ?= libraries
 TARGET   ?= $(basename $(notdir $(wildcard fuzz/fuzz_targets/*.rs)))
 SECONDS  ?= 60
 SCALE    ?= 1
+MINUTES  ?= 30
 # The unsafe code that Miri can run: no C library, no system call, no vectors.
 MIRI     ?= memory:: 
 ifndef SEED
@@ -57,7 +58,7 @@ need-all     = $(need-python)$(need-cargo)$(need-cc)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test setup build fmt lint types docs bench fuzz oracle torture miri integrations clean
+.PHONY: help demo test setup build fmt lint types docs bench fuzz oracle torture soak miri integrations clean
 
 help: ## list the verbs
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -102,6 +103,9 @@ oracle: .venv-oracle/.done ## compare with TensorFlow itself on random cases (CA
 
 torture: $(VENV)/.test build ## every way to hurt a file, at length: a table (ITEMS= which, SCALE= of the cases, SEED=, JOBS=)
 	$(need-cargo)@$(PY) tests/torture/table.py $(ITEMS) --scale $(SCALE) --seed $(SEED) --jobs $(JOBS)
+
+soak: $(VENV)/.test build ## the seeded tests with new random seeds, which it prints, for MINUTES=
+	$(need-cargo)@$(PY) tests/soak.py $(MINUTES)
 
 miri: ## unsafe code in an interpreter that knows what is undefined; needs a nightly compiler with miri
 	$(if $(shell cargo +nightly miri --version 2>/dev/null),,$(error miri is missing: rustup +nightly component add miri rust-src))\
