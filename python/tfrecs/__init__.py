@@ -11,7 +11,6 @@ Records of other messages: lists of examples (parse_example_list), tensorboard's
 Every exception is an Error, but for the TypeError and IndexError of Python's own protocols.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from tfrecs.access import IndexedRecords, open  # noqa: A004 - as gzip.open
@@ -22,6 +21,7 @@ from tfrecs.errors import (
     Error,
     FileError,
     LimitError,
+    MissingLibraryError,
     NotTFRecordError,
     OutOfMemoryError,
     ParseError,
@@ -49,6 +49,7 @@ from tfrecs.features import (
     VarLenFeature,
 )
 from tfrecs.indices import build_index
+from tfrecs.leaves import load as _load
 from tfrecs.leftovers import leftovers
 from tfrecs.manifest import Manifest, read_manifest
 from tfrecs.parsing import (
@@ -116,6 +117,7 @@ __all__ = [
     "Int64List",
     "LimitError",
     "Manifest",
+    "MissingLibraryError",
     "NotTFRecordError",
     "OutOfMemoryError",
     "ParseError",
@@ -200,11 +202,17 @@ _LATER = {
 }
 
 
+# The modules with public names of their own.
+_MODULES = ("convert", "errors", "testing", "tf")
+
+
 def __getattr__(name: str) -> Any:
     if name in _LATER:
-        return getattr(import_module(_LATER[name]), name)
+        return getattr(_load(_LATER[name]), name)
+    if name in _MODULES:
+        return _load(f"tfrecs.{name}")
     raise AttributeError(f"module 'tfrecs' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*__all__, *_MODULES, "__doc__", "__file__", "__name__", "__path__"})

@@ -9,6 +9,7 @@
     ├── StateError           (ValueError)   the object cannot do this now: closed, failed before
     ├── LimitError           (ValueError)   it is more than the caller allows
     ├── OutOfMemoryError     (MemoryError)  there is no memory for so large a record
+    ├── MissingLibraryError  (ModuleNotFoundError)  an optional library is not installed
     └── FileError            (OSError)      the operating system refused
         ├── MissingFileError     (FileNotFoundError)
         ├── DirectoryError       (IsADirectoryError)
@@ -267,6 +268,28 @@ class DeniedFileError(FileError, PermissionDeniedError, PermissionError):
     """The permission is missing."""
 
     _ERRNO = errno_numbers.EACCES
+
+
+class MissingLibraryError(Error, ModuleNotFoundError):
+    """An optional library is not installed; the text says how to install it.
+
+    Attributes:
+        name: The library, as it is imported.
+
+    Example:
+        >>> import tfrecs
+        >>> issubclass(tfrecs.MissingLibraryError, ImportError)
+        True
+    """
+
+    def __init__(self, message: str, name: str | None = None) -> None:
+        """Keep the text, and the name of the library."""
+        super().__init__(message, reason=message)
+        self.name = name
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle both."""
+        return MissingLibraryError, (str(self), self.name)
 
 
 class SkippedFilesWarning(UserWarning):

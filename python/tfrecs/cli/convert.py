@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -23,6 +22,7 @@ from tfrecs.convert.csv import convert_csv
 from tfrecs.convert.shards import Conversion
 from tfrecs.convert.shards import Progress as Callback
 from tfrecs.errors import ExistingFileError, ParseError
+from tfrecs.leaves import load
 
 _Number = TypeVar("_Number", int, float)
 
@@ -141,7 +141,7 @@ def _csv_converter(src: Path) -> Callable[..., Conversion]:
 def _image_converter() -> Callable[..., Conversion]:
     # Converting CSV files does without the library that this needs.
     try:
-        return import_module("tfrecs.convert.images").convert_images  # type: ignore[no-any-return]
+        return load("tfrecs.convert.images").convert_images  # type: ignore[no-any-return]
     except ModuleNotFoundError as error:
         complain(str(error))
         raise typer.Exit(FAILED) from error

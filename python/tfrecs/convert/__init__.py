@@ -6,8 +6,9 @@ The modules are imported when their function is first asked for, because each ne
 its format.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+from tfrecs.leaves import load
 
 if TYPE_CHECKING:
     from tfrecs.convert.csv import convert_csv
@@ -20,5 +21,5 @@ _MODULES = {"convert_csv": "tfrecs.convert.csv", "convert_images": "tfrecs.conve
 
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
-        return getattr(import_module(_MODULES[name]), name)
+        return getattr(load(_MODULES[name]), name)
     raise AttributeError(f"module 'tfrecs.convert' has no attribute {name!r}")

@@ -182,6 +182,6 @@ def checked_callable(given: Any) -> Callable[[Any], Any]:
         SpecError: It is none.
     """
     if not callable(given):
-        raise SpecError(f"this must be a function: {given!r}")
+        raise SpecError(f"this must be a function, not {given!r}")
     function: Callable[[Any], Any] = given
     return function

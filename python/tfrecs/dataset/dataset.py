@@ -25,6 +25,11 @@ from tfrecs.paths import Paths
 from tfrecs.records import Records
 from tfrecs.salvage import SkippedRegion
 
+_IN_ORDER = (
+    "it is read in order. PyTorch's DataLoader takes ds.to_torch(); for records by number there is "
+    "tfrecs.open(paths)"
+)
+
 
 class Dataset(Transforms, Exports, Sources):
     """The records of TFRecord files, parsed or not, in batches or one by one.
@@ -198,6 +203,18 @@ class Dataset(Transforms, Exports, Sources):
             (True, True)
         """
         self._epoch = epoch
+
+    def __len__(self) -> int:
+        """Refuse: how many elements there are may be unknown before all is read."""
+        raise TypeError(f"a Dataset has no len(): {_IN_ORDER}")
+
+    def __getitem__(self, number: Any) -> Any:
+        """Refuse: elements come in order."""
+        raise TypeError(f"a Dataset has no elements by number: {_IN_ORDER}")
+
+    def __bool__(self) -> bool:
+        """Return True: whether there are elements is not asked."""
+        return True
 
     def __iter__(self) -> DatasetIterator:
         """Begin a pass: the next epoch.

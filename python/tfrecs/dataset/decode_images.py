@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any, ClassVar
 
 from tfrecs.dataset.node import Node
 from tfrecs.dataset.one_by_one import OneByOne
 from tfrecs.errors import SpecError
+from tfrecs.leaves import load
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,5 +74,5 @@ class DecodeImages(OneByOne):
 
 def _decode_image() -> Callable[..., Any]:
     """Load what decodes images, which needs an optional library."""
-    decode: Callable[..., Any] = import_module("tfrecs.media.images").decode_image
+    decode: Callable[..., Any] = load("tfrecs.media.images").decode_image
     return decode

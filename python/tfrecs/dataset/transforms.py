@@ -162,7 +162,11 @@ class Transforms(Batching):
         """
         if isinstance(predicate, Expression):
             return self._with(Where.of(self.node, predicate))
-        return self._with(Filter(self.node, checked_callable(predicate)))
+        given: Any = predicate
+        if isinstance(given, str):
+            how = 'filter(tfrecs.col("age") > 3)'
+            raise SpecError(f"a condition is a function or an expression, not text: {how}")
+        return self._with(Filter(self.node, checked_callable(given)))
 
     def enumerate(self, start: int = 0) -> Self:
         """Return a dataset of pairs of a number, from `start` on, and an element."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from tfrecs.errors import SpecError
+from tfrecs.leaves import load
 from tfrecs.tf.deferred import deferrable
 from tfrecs.tf.dtypes import as_dtype, as_numpy, uint8
 from tfrecs.tf.values import Tensor, single, tensor
@@ -75,7 +75,7 @@ def decode_bmp(contents: Any, channels: int = 0, name: str | None = None) -> Any
 
 def _media() -> Any:
     """Return what needs Pillow, which is an extra."""
-    return import_module("tfrecs.media.images")
+    return load("tfrecs.media.images")
 
 
 def _decoded(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tfrecs.leaves import load
 from tfrecs.tf.leaf import found, names_in
 
 if TYPE_CHECKING:
@@ -35,9 +36,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     """Return a message, whose runtime is an extra, or a name of TensorFlow 1."""
     if name in __all__:
-        from tfrecs import messages  # noqa: PLC0415 - it needs the extra
-
-        return getattr(messages, name)
+        return getattr(load("tfrecs.messages"), name)
     return found("tf.train", name, __all__)
 
 

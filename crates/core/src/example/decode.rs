@@ -5,6 +5,7 @@ use arrow_schema::ArrowError;
 
 use super::column::{ColumnBuilder, Place};
 use super::decoder::Decoder;
+use super::near_names::with_near_names;
 use super::spec::{FeatureSpec, ListSpec};
 use super::steps::StepsBuilder;
 use super::values::Outlook;
@@ -125,7 +126,8 @@ impl Decode for ExampleDecoder {
     }
 
     fn push(&mut self, records: &[&[u8]], row: usize) -> Result<(), RecordError> {
-        self.0.decode_rows(records, row)
+        let decoded = self.0.decode_rows(records, row);
+        decoded.map_err(|error| with_near_names(error, records))
     }
 
     fn finish(&mut self) -> Result<RecordBatch, ArrowError> {
@@ -164,8 +166,10 @@ impl Decode for SequenceDecoder {
         // What is wrong with the lists of an earlier record comes first.
         let failed = context.as_ref().err().and_then(|error| error.index);
         let sound = records.get(..failed.unwrap_or(records.len()));
-        self.lists.decode_rows(sound.unwrap_or_default(), row)?;
-        context
+        let lists = self.lists.decode_rows(sound.unwrap_or_default(), row);
+        lists
+            .and(context)
+            .map_err(|error| with_near_names(error, records))
     }
 
     fn finish(&mut self) -> Result<Self::Batch, ArrowError> {

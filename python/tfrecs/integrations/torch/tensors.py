@@ -12,7 +12,7 @@ try:
     import torch
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError(
-        "to_torch() needs PyTorch: pip install torch", name=error.name
+        'to_torch() needs PyTorch: pip install "tfrecs[torch]"', name=error.name
     ) from error
 
 
