@@ -6,6 +6,7 @@ import hypothesis
 import pytest
 
 import needs
+from torture.heard import hear_interrupts
 
 # How long an example takes depends on the machine; a failure prints how to repeat it. In CI the
 # examples are the same every time: a change is judged by what it changes, not by luck.
@@ -13,6 +14,8 @@ hypothesis.settings.register_profile(
     "tfrecs", deadline=None, print_blob=True, derandomize=needs.IN_CI
 )
 hypothesis.settings.load_profile("tfrecs")
+
+hear_interrupts()
 
 
 @pytest.fixture(scope="session")

@@ -20,8 +20,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import needs
 import tfrecs
 from tasks import has_threads, needs_proc, own_threads
+from torture.heard import ended_by
 
 SPEC: dict[str, Any] = {
     "n": tfrecs.FixedLenFeature([], "int64"),
@@ -220,7 +222,7 @@ def test_without_batch_it_gives_record_by_record(tmp_path: Path) -> None:
 
 
 def test_a_batch_goes_to_arrow(tmp_path: Path) -> None:
-    pa = pytest.importorskip("pyarrow")
+    pa = needs.optional("pyarrow")
     (batch,) = tfrecs.Dataset(shards(tmp_path, [5]), SPEC).batch(9)
     assert pa.record_batch(batch).column("n").to_pylist()[0] in (0, [0])
 
@@ -446,16 +448,15 @@ def test_control_c_ends_the_wait(tmp_path: Path) -> None:
     process = subprocess.Popen(
         [sys.executable, "-c", INTERRUPTED, str(pipe)], stdout=subprocess.PIPE, text=True
     )
-    assert process.stdout
-    assert process.stdout.readline() == "begun\n"
-    with pipe.open("wb", buffering=0) as writer:
-        nothing = gzip.compress(b"") * 1000
-        for _ in range(20):
-            writer.write(nothing)
-        process.send_signal(signal.SIGINT)
-        with suppress(BrokenPipeError):
+    with process, ended_by(60, process):
+        assert process.stdout
+        assert process.stdout.readline() == "begun\n"
+        with suppress(BrokenPipeError), pipe.open("wb", buffering=0) as writer:
+            nothing = gzip.compress(b"") * 1000
+            for _ in range(20):
+                writer.write(nothing)
+            process.send_signal(signal.SIGINT)
             while True:
                 writer.write(nothing)
-    assert process.wait(60) == 0
-    assert process.stdout.read() == "interrupted\n"
-    process.stdout.close()
+        assert process.stdout.read() == "interrupted\n"
+    assert process.returncode == 0

@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 import frames
-from torture.heard import BOMBARD
+from torture.heard import BOMBARD, ended_by
 
 # Seconds after which whoever still waits has not heard the signal.
 HANG = 60.0
@@ -59,7 +59,11 @@ class Child:
         )
         assert self.process.stdout is not None
         self.output = self.process.stdout
-        self.line = self.output.readline
+
+    def line(self) -> str:
+        """Return the next line that the script prints, or none if it stops printing."""
+        with ended_by(HANG, self.process):
+            return self.output.readline()
 
     def interrupt(self) -> None:
         """Send SIGINT once the script is inside the call, and see that it is heard and survived."""
@@ -259,3 +263,30 @@ def test_a_pipe_that_nobody_empties(tmp_path: Path) -> None:
         os.close(reading)
         child.process.kill()
         child.process.communicate()
+
+
+def test_the_tests_hear_interrupts_where_sigint_is_ignored(tmp_path: Path) -> None:
+    """As under nohup, or in the background of a shell script: a test must not wait for ever."""
+    tests = Path(__file__).parent
+    named = [
+        f"{tests}/test_dataset.py::test_control_c_ends_the_wait",
+        f"{tests}/test_signals.py::test_a_pipe_that_nobody_opens[count]",
+    ]
+    command = [sys.executable, "-m", "pytest", "-q", "-n0", "-p", "no:cacheprovider"]
+    run = subprocess.run(
+        [
+            "sh",
+            "-c",
+            "trap '' INT; exec \"$@\"",
+            "sh",
+            *command,
+            f"--basetemp={tmp_path}/t",
+            *named,
+        ],
+        cwd=tests.parent,
+        capture_output=True,
+        text=True,
+        timeout=3 * HANG,
+        check=False,
+    )
+    assert "2 passed" in run.stdout, run.stdout[-2000:]

@@ -117,8 +117,7 @@ def tells(error: tfrecs.ParseError, fault: Fault, numbered: bool) -> bool:
 @hypothesis.given(strategies.cases(odd=False), forms)
 def test_plain_examples(case: strategies.Case, form: str) -> None:
     """Exactly TensorFlow: all of the batch, then those of it that it takes, then one by one."""
-    if case.odd:  # a kindless Feature after another of the same key
-        return
+    hypothesis.assume(not case.odd)  # a kindless Feature after another of the same key
     records, spec = case.records, case.spec
     if not check_batch(records, spec, form, lambda: judge.batch(records, spec)):
         taken = [record for record in records if accepted(record, spec)]

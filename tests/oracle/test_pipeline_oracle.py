@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pytest
 import tensorflow as tf
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import tfrecs
@@ -189,11 +189,9 @@ def test_padded_batch(
 )
 def test_padded_batch_of_arrays(rows: list[Row], name: str, shape: Any, value: Any) -> None:
     """A value of another type is refused by both, as a shape that is too small."""
-    if TYPES[name] == "float32" and isinstance(value, np.int64):
-        return  # ours takes it
+    assume(TYPES[name] != "float32" or not isinstance(value, np.int64))  # ours takes it
+    assume(rows)  # else nothing is there whose type and shape could be wrong
     pair = Pair(rows).only(name)
-    if not rows:
-        return  # nothing is there whose type and shape could be wrong
     pair.call("padded_batch", 3, padded_shapes=shape, padding_values=value)
 
 
@@ -288,9 +286,12 @@ def test_unbatch_of_parts_of_unequal_length_is_refused() -> None:
 
 
 @randomly(60)
-@given(ROWS, st.integers(-1, 5), st.integers(-1, 4))
+@given(ROWS, st.integers(0, 5), st.integers(-1, 4))
 def test_interleave(rows: list[Row], cycle: int, block: int) -> None:
-    """Datasets of 0 to 5 elements in turn; whoever ends leaves its place until its next turn."""
+    """Datasets of 0 to 5 elements in turn; whoever ends leaves its place until its next turn.
+
+    With a cycle of -1 TensorFlow chooses.
+    """
     pair = Pair(rows).only("n", "list")
 
     def step(ds: Any, library: Any) -> Any:
@@ -310,8 +311,6 @@ def test_interleave(rows: list[Row], cycle: int, block: int) -> None:
 
         return ds.interleave(made, cycle_length=cycle, block_length=block)
 
-    if cycle == -1:
-        return  # TensorFlow chooses
     pair.check(step)
 
 

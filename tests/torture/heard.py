@@ -3,7 +3,10 @@
 import random
 import signal
 import subprocess
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 # For a script that is to hear signals within one call: every 20 ms comes one, and the fourth ends
 # the call. One that never asks for signals would hear the last of them when it returns.
@@ -22,6 +25,26 @@ def bombarded(call, *arguments):
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
 """
+
+
+def hear_interrupts() -> None:
+    """Stop ignoring SIGINT, so that child processes do not ignore it either.
+
+    nohup, and shells that start a job in the background, have it ignored, and that is inherited.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@contextmanager
+def ended_by(seconds: float, process: "subprocess.Popen[str]") -> Iterator[None]:
+    """Kill the process if the block takes longer, so that no wait for its output is endless."""
+    watchdog = threading.Timer(seconds, process.kill)
+    watchdog.start()
+    try:
+        yield
+    finally:
+        watchdog.cancel()
 
 
 def interrupt(child: subprocess.Popen[str], rng: random.Random) -> tuple[float, str]:

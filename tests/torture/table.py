@@ -89,6 +89,7 @@ def find_tests() -> None:
     """Let modules beside this one, and frames.py, be imported, in processes of their own too."""
     sys.path.insert(0, str(TESTS))
     os.environ["PYTHONPATH"] = str(TESTS)
+    importlib.import_module("torture.heard").hear_interrupts()
 
 
 def outcomes(rows: list[Row], scale: float, seed: int, jobs: int) -> Iterator[tuple[Row, Outcome]]:

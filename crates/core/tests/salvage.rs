@@ -138,22 +138,30 @@ fn cases() -> u64 {
     std::env::var("TORTURE").map_or(usual, |text| text.parse().unwrap())
 }
 
+/// The rates of docs/damage.md, and half as much again: as many files as here may do a little worse than 4,000.
+///
+/// At most one of `files_per_phantom` files has content that came back as a record (none: 0), and one of
+/// `left_per_missed` records is not found.
+fn rates_hold(payloads: Payloads, most: usize, files_per_phantom: usize, left_per_missed: usize) {
+    let cases = cases();
+    let (score, files) = many(payloads, most, cases);
+    assert!(score.left as u64 > 50 * cases, "{score:?}");
+    assert!((files * files_per_phantom) as u64 <= cases, "{files} files");
+    assert!(files_per_phantom > 0 || files == 0, "{files} files");
+    assert!(score.missed * left_per_missed <= score.left, "{score:?}");
+}
+
 #[test]
 fn damages_of_plain_records() {
-    // One in two thousand, and of few files more: what a torn record claims behind the end is believed.
-    let (few, _) = many(Payloads::Plain, 3, cases());
-    assert!(few.phantoms == 0 && few.missed * 1000 <= few.left);
-    let (many, _) = many(Payloads::Plain, 20, cases());
-    assert!(many.phantoms == 0 && many.missed * 150 <= many.left);
+    rates_hold(Payloads::Plain, 3, 0, 1500);
+    rates_hold(Payloads::Plain, 20, 0, 200);
 }
 
 #[test]
 fn damages_of_records_that_hold_records() {
     // What is left of a chain between two places where bytes were lost may be either, as salvage.rs says.
-    let (few, files) = many(Payloads::Nested, 3, cases());
-    assert!(files as u64 * 1000 <= cases().max(1000) && few.missed * 100 <= few.left);
-    let (many, files) = many(Payloads::Nested, 20, cases());
-    assert!(files as u64 * 100 <= cases().max(100) && many.missed * 8 <= many.left);
+    rates_hold(Payloads::Nested, 3, 1000, 250);
+    rates_hold(Payloads::Nested, 20, 200, 10);
 }
 
 #[test]
