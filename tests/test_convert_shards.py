@@ -204,8 +204,13 @@ def test_every_group_is_split_as_evenly_as_can_be(
     for size in groups:
         begin, end = end, end + size
         for number, fraction in enumerate(splits.values()):
-            assert abs(choices[begin:end].count(number) - fraction * size) < len(splits)
-            assert abs(choices[:end].count(number) - fraction * end) < len(splits)
+            assert abs(choices[begin:end].count(number) - fraction * size) < 2
+            assert abs(choices[:end].count(number) - fraction * end) < 1
+
+
+def test_uneven_splits_get_what_is_due_most_first() -> None:
+    choices = allot([5], {"a": 0.38, "b": 0.38, "c": 0.24}, random.Random(0))
+    assert [choices.count(split) for split in range(3)] == [2, 2, 1]
 
 
 def test_small_groups_add_up() -> None:

@@ -123,6 +123,27 @@ def test_large_files_are_not_counted_for_a_bar(
     assert not source.is_counted, "the index is another file's"
 
 
+def test_the_total_is_shown_where_it_is_known(
+    path: Path, alone: None, stderr: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def shown_by(ds: tfrecs.Dataset, workers: tuple[int, int] | None = None) -> str:
+        begin = len(stderr.getvalue())
+        count = len(list(DatasetIterator(ds.node, Run(0, workers))))
+        last = stderr.getvalue()[begin:].split("\r")[-1]
+        assert last.startswith(f"epoch 0: {count}"), last
+        return last.partition(",")[0]
+
+    ds = tfrecs.Dataset(path, progress=True).batch(10)
+    assert shown_by(ds) == "epoch 0: 100 of 100"
+    assert shown_by(ds, (3, 0)) == "epoch 0: 34 of 34"
+    assert shown_by(ds.filter(len)) == "epoch 0: 100"
+    monkeypatch.setattr("tfrecs.dataset.files.SMALL", 100)
+    large = tfrecs.Dataset(path, progress=True).batch(10)
+    assert shown_by(large) == "epoch 0: 100"
+    assert large.cardinality() == 100
+    assert shown_by(large) == "epoch 0: 100 of 100", "the files are counted now"
+
+
 def test_damage_is_told_by_the_pass_and_not_by_its_bar(path: Path, shown: Terminal) -> None:
     path.write_bytes(path.read_bytes()[:-3])
     it = iter(tfrecs.Dataset(path, progress=True))

@@ -7,6 +7,7 @@ import pickle
 import signal
 import sys
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -268,30 +269,61 @@ def test_control_c_ends_the_wait_for_another_thread(numbered: Path) -> None:
     assert next(it) == b"1", "nothing is lost"
 
 
-@pytest.mark.parametrize("make", ["native", "in Python", "ahead"])
+WAITING: dict[str, Callable[[tfrecs.Dataset], tfrecs.Dataset]] = {
+    "native": lambda ds: ds,
+    "in Python": lambda ds: ds.map(len),
+    "ahead": lambda ds: ds.map(len).prefetch(2),
+    "repeat": lambda ds: ds.map(len).repeat(2),
+    "filter": lambda ds: ds.map(len).filter(bool),
+    "take and skip": lambda ds: ds.map(len).skip(1).take(1000),
+    "shuffle": lambda ds: ds.map(len).shuffle(1, buffer_size=2),
+    "batch": lambda ds: ds.map(len).batch(2),
+    "unbatch": lambda ds: ds.map(len).batch(2).unbatch(),
+    "padded batch": lambda ds: ds.map(len).padded_batch(2),
+    "buckets": lambda ds: ds.map(str).bucket_by_length(len, [5], [2, 2]),
+    "enumerate": lambda ds: ds.map(len).enumerate(),
+    "shard": lambda ds: ds.map(len).shard(2, 0),
+    "zip": lambda ds: ds.map(len).zip(tfrecs.Dataset([b""] * 1000)),
+    "concatenate": lambda ds: ds.map(len).concatenate(tfrecs.Dataset([b""])),
+    "mix": lambda ds: ds.map(len).mix(tfrecs.Dataset([b""]).map(len), stop="all"),
+    "interleave": lambda ds: ds.map(len).interleave(lambda n: tfrecs.Dataset([b""] * n).map(len)),
+    "interleaved": lambda ds: tfrecs.Dataset([b""]).interleave(lambda _: ds.map(len)),
+    "cache": lambda ds: ds.map(len).cache(),
+}
+
+
+@pytest.mark.parametrize("make", WAITING)
 def test_closing_ends_the_wait_of_all(tmp_path: Path, make: str) -> None:
     """One thread waits for a pipe into which nobody writes any more, the others for that one."""
     os.mkfifo(tmp_path / "pipe")
-    ds = tfrecs.Dataset(tmp_path / "pipe", compression_type="").batch(1)
-    it = iter({"native": ds, "in Python": ds.map(len), "ahead": ds.map(len).prefetch(2)}[make])
-    given, found = threading.Event(), []
+    it = iter(WAITING[make](tfrecs.Dataset(tmp_path / "pipe", compression_type="").batch(1)))
+    found: list[Any] = []
 
     def take() -> None:
         with suppress(tfrecs.StateError):  # the one that waits for the pipe
             for element in it:
-                found.append(element)
-                given.set()
+                found.append(element)  # noqa: PERF402 - those before an error count
 
     threads = [threading.Thread(target=take, daemon=True) for _ in range(4)]
     for thread in threads:
         thread.start()
     with (tmp_path / "pipe").open("wb", buffering=0) as feeder:
         feeder.write(frames.plain([b"one"] * 30))
-        assert given.wait(HANG)
+        wait_for_the_last(found)
+        assert all(thread.is_alive() for thread in threads)
         it.close()
         for thread in threads:
             thread.join(HANG)
             assert not thread.is_alive()
+
+
+def wait_for_the_last(found: list[Any]) -> None:
+    """Until there are elements, and no more come: all threads wait."""
+    deadline, count = time.monotonic() + HANG, 0
+    while not count or count != len(found):
+        assert time.monotonic() < deadline
+        count = len(found)
+        time.sleep(0.1)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="a system without forks")

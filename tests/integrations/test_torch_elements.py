@@ -103,10 +103,10 @@ def test_read_only_and_odd_arrays() -> None:
 @pytest.mark.parametrize(
     ("options", "match"),
     [
-        ({"strings": "none"}, "strings must be one of"),
-        ({"ragged": "none"}, "ragged must be one of"),
-        ({"sparse": "none"}, "sparse must be one of"),
-        ({"remainder": "none"}, "remainder must be one of"),
+        ({"strings": "none"}, "strings must be one of list, str, array, drop, not 'none'"),
+        ({"ragged": "none"}, "ragged must be one of nested, padded, list, not 'none'"),
+        ({"sparse": "none"}, "sparse must be one of coo, padded, not 'none'"),
+        ({"remainder": "none"}, "remainder must be one of uneven, drop, pad, not 'none'"),
         ({"rank": 1}, "given both"),
         ({"rank": 2, "num_ranks": 2}, "no rank 2"),
     ],
