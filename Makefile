@@ -20,6 +20,9 @@ TARGET   ?= $(basename $(notdir $(wildcard fuzz/fuzz_targets/*.rs)))
 SECONDS  ?= 60
 SCALE    ?= 1
 MINUTES  ?= 30
+# Of `make mutants`: how many of each language, and which.
+COUNT    ?= 20
+CODE     ?= all
 # The unsafe code that Miri can run: no C library, no system call, no vectors.
 MIRI     ?= memory:: 
 ifndef SEED
@@ -58,7 +61,7 @@ need-all     = $(need-python)$(need-cargo)$(need-cc)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test setup build fmt lint types docs bench fuzz oracle torture soak miri integrations clean
+.PHONY: help demo test setup build fmt lint types docs bench fuzz oracle torture mutants soak miri integrations clean
 
 help: ## list the verbs
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -103,6 +106,9 @@ oracle: .venv-oracle/.done ## compare with TensorFlow itself on random cases (CA
 
 torture: $(VENV)/.test build ## every way to hurt a file, at length: a table (ITEMS= which, SCALE= of the cases, SEED=, JOBS=)
 	$(need-cargo)@$(PY) tests/torture/table.py $(ITEMS) --scale $(SCALE) --seed $(SEED) --jobs $(JOBS)
+
+mutants: $(VENV)/.test $(VENV)/.mutants build ## change the source in one place at a time: does a test fail? (SEED=, COUNT= each, CODE=python or rust, JOBS=)
+	$(need-cargo)@$(PY) tests/mutants/run.py --code $(CODE) --seed $(SEED) --count $(COUNT) --jobs $(JOBS)
 
 soak: $(VENV)/.test build ## the seeded tests with new random seeds, which it prints, for MINUTES=
 	$(need-cargo)@$(PY) tests/soak.py $(MINUTES)
@@ -199,7 +205,7 @@ $(VENV)/.made:
 	@touch $@
 
 # A group's stamp: .venv/.test is "the group test of pyproject.toml is installed".
-$(VENV)/.demo $(VENV)/.test $(VENV)/.lint: $(VENV)/.%: $(VENV)/.made pyproject.toml
+$(VENV)/.demo $(VENV)/.test $(VENV)/.lint $(VENV)/.mutants: $(VENV)/.%: $(VENV)/.made pyproject.toml
 	@echo "installing the group $* into $(VENV)"
 	@$(PY) $(PIP) --group $*
 	@touch $@

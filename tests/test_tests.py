@@ -41,7 +41,7 @@ def own_nodes(function: Function) -> Iterator[ast.AST]:
 def early_returns(tree: ast.AST) -> Iterator[str]:
     """Tests that end before any claim; `hypothesis.assume` at least counts what it drops."""
     tests = (node for node in ast.walk(tree) if isinstance(node, Function))
-    for test in (test for test in tests if test.name.startswith("test")):
+    for test in (test for test in tests if test.name.startswith("test_")):
         nodes = [*own_nodes(test)]
         claims = [getattr(node, "lineno", 0) for node in nodes if is_claim(node)]
         for node in nodes:
@@ -87,9 +87,9 @@ def test_every_test_tests(rule: Rule) -> None:
 @pytest.mark.parametrize(
     ("rule", "text", "count"),
     [
-        (early_returns, "def test():\n if a:\n  return\n assert b", 1),
-        (early_returns, "def test():\n assert b\n if a:\n  return", 0),
-        (early_returns, "def test():\n def f():\n  return\n assert f", 0),
+        (early_returns, "def test_a():\n if a:\n  return\n assert b", 1),
+        (early_returns, "def test_a():\n assert b\n if a:\n  return", 0),
+        (early_returns, "def test_a():\n def f():\n  return\n assert f", 0),
         (skips, "a = pytest.importorskip('a')", 1),
         (skips, "@pytest.mark.xfail\ndef test(): pass", 1),
         (skips, "@pytest.mark.skipif(a, reason='')\ndef test(): pass", 0),
