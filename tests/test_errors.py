@@ -22,6 +22,7 @@ TREE: dict[type[errors.Error], tuple[type[BaseException], ...]] = {
     errors.StateError: (errors.Error, status.FailedPreconditionError, ValueError),
     errors.LimitError: (errors.Error, status.ResourceExhaustedError, ValueError),
     errors.OutOfMemoryError: (errors.Error, status.ResourceExhaustedError, MemoryError),
+    errors.MissingLibraryError: (errors.Error, ModuleNotFoundError),
     errors.FileError: (errors.Error, OSError),
     errors.MissingFileError: (errors.FileError, status.NotFoundError, FileNotFoundError),
     errors.DirectoryError: (errors.FileError, status.FailedPreconditionError, IsADirectoryError),

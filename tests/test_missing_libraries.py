@@ -89,7 +89,7 @@ def test_a_missing_library_names_its_extra(library: str, tmp_path: Path) -> None
 
 
 def test_the_error_is_one_of_ours_and_an_import_error() -> None:
-    error = tfrecs.MissingLibraryError("what to do", "PIL")
+    error = tfrecs.MissingLibraryError("what to do", name="PIL")
     assert isinstance(error, tfrecs.Error)
     assert isinstance(error, ModuleNotFoundError)
     again = pickle.loads(pickle.dumps(error))

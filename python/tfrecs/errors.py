@@ -282,14 +282,13 @@ class MissingLibraryError(Error, ModuleNotFoundError):
         True
     """
 
-    def __init__(self, message: str, name: str | None = None) -> None:
-        """Keep the text, and the name of the library."""
-        super().__init__(message, reason=message)
+    def __init__(self, message: str, *, name: str | None = None, **position: Any) -> None:
+        """Keep the text, the library and the position."""
+        super().__init__(message, **position)
         self.name = name
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle both."""
-        return MissingLibraryError, (str(self), self.name)
+    def _position(self) -> dict[str, Any]:
+        return super()._position() | {"name": self.name}
 
 
 class SkippedFilesWarning(UserWarning):

@@ -45,7 +45,7 @@ def load(module: str) -> ModuleType:
         library = (error.name or "").partition(".")[0]
         if isinstance(error, MissingLibraryError) or library not in {*EXTRAS, *NO_EXTRA}:
             raise
-        raise MissingLibraryError(_text(library, str(error)), library) from error
+        raise MissingLibraryError(_text(library, str(error)), name=library) from error
 
 
 def _text(library: str, said: str) -> str:
