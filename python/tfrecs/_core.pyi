@@ -19,8 +19,9 @@ __all__ += ["coordinates", "count_records", "decode_batch", "decode_example", "d
 __all__ += ["decode_raw", "decode_sequence_batch", "decode_sequence_example", "digest_file"]
 __all__ += ["encode_batch", "encode_example", "encode_sequence_batch", "encode_sequence_example"]
 __all__ += ["find_temporaries", "first_outside", "keep_open", "order_at", "order_length"]
-__all__ += ["message_kind", "parse_tensors", "pick_records", "resize_image", "serialize_strings"]
-__all__ += ["side_by_side", "sparse_column", "sparse_indices", "split_lists", "tensor_header"]
+__all__ += ["message_kind", "name_hint", "parse_tensors", "pick_records", "resize_image"]
+__all__ += ["serialize_strings", "side_by_side", "sparse_column", "sparse_indices", "split_lists"]
+__all__ += ["tensor_header"]
 
 @final
 class Records:
@@ -437,6 +438,7 @@ def decode_example(record: bytes, ignore_unknown: bool = False) -> dict[str, _n.
 def decode_sequence_example(record: bytes, ignore_unknown: bool = False) -> _n.SequenceExample:
     """The context of a SequenceExample as a dict of lists, its feature lists as lists of lists."""
 
+def name_hint(record: bytes, wanted: str) -> str: ...
 def message_kind(record: bytes) -> str:
     """The message that a record looks like, or "bytes"."""
 

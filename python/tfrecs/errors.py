@@ -17,6 +17,7 @@
         └── DeniedFileError      (PermissionError)
 
     tfrecs.SkippedFilesWarning   (UserWarning)  files in a folder that are not TFRecord
+    tfrecs.MissingFeatureWarning (UserWarning)  no record has a feature that was asked for
 
 Each is also the built-in exception that a person would catch, and the one of `tf.errors` that
 TensorFlow would raise (status.py), and carries what is known of where it happened as attributes.
@@ -24,6 +25,8 @@ TensorFlow would raise (status.py), and carries what is known of where it happen
 
 import errno as errno_numbers
 import os
+import sys
+import warnings
 from typing import Any
 
 from tfrecs.status import (
@@ -305,6 +308,34 @@ class SkippedFilesWarning(UserWarning):
         ...     tfrecs.count("mixed")
         1
     """
+
+
+class MissingFeatureWarning(UserWarning):
+    """None of the first 10,000 records has a feature that was asked for: a misspelt name?
+
+    Example:
+        >>> import tfrecs, warnings
+        >>> records = [tfrecs.encode_example({"label": 1})] * 10_000
+        >>> with warnings.catch_warnings():
+        ...     warnings.simplefilter("error", tfrecs.MissingFeatureWarning)
+        ...     try:
+        ...         tfrecs.parse_example(records, {"labels": tfrecs.VarLenFeature("int64")})
+        ...     except tfrecs.MissingFeatureWarning as warning:
+        ...         print(warning)
+        none of the first 10,000 records has the feature 'labels'; did you mean "label"?
+    """
+
+
+def warn(text: str, kind: type[Warning]) -> None:
+    """Warn of something at the line that called tfrecs."""
+    frame, level = sys._getframe(), 1  # noqa: SLF001 - documented, if not by its name
+    while frame.f_back is not None and _is_ours(frame.f_globals.get("__name__", "")):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(text, kind, stacklevel=level)
+
+
+def _is_ours(module: str) -> bool:
+    return module.partition(".")[0] == "tfrecs"
 
 
 def file_error(error: OSError, path: str) -> FileError:

@@ -12,6 +12,7 @@ from tfrecs.batch import Batch
 from tfrecs.columns import pieces_of, table_of, to_native
 from tfrecs.errors import SpecError, feature_error
 from tfrecs.features import Features
+from tfrecs.parsing.missing import of_function
 from tfrecs.parsing.plan import plan_examples, require_columns
 
 FeatureList: TypeAlias = list[int] | list[float] | list[bytes]
@@ -167,8 +168,12 @@ def decode_batch(
         >>> tfrecs.decode_batch(records)["ids"].tolist()
         [[0], [0, 1]]
     """
-    spec = None if features is None else tuple(require_columns(plan_examples(features)).columns)
-    return Batch(_core.decode_batch(records, spec, None, is_ignored(unknown_fields)))
+    if features is None:
+        return Batch(_core.decode_batch(records, None, None, is_ignored(unknown_fields)))
+    columns = tuple(require_columns(plan_examples(features)).columns)
+    decoded = _core.decode_batch(records, columns, None, is_ignored(unknown_fields))
+    of_function(columns).look(decoded, records)
+    return Batch(decoded)
 
 
 def encode_batch(columns: Any) -> _core.Records:

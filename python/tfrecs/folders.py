@@ -19,8 +19,6 @@ from __future__ import annotations
 import os
 import re
 import stat
-import sys
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -34,13 +32,14 @@ from tfrecs.errors import (
     SkippedFilesWarning,
     TruncatedFileError,
     file_error,
+    warn,
 )
 from tfrecs.leftovers import has_leftover, left_behind, missing_file
 from tfrecs.paths import Paths, expand_paths
 
 _COMPRESSED = r"(\.(gz|gzip|zz|zlib|zst|bz2|xz|lz4|snappy))?"
 _NAME = re.compile(
-    rf".*\.(tf_?rec(ord)?s?|tfr|records?)(-\d+-of-\d+)?{_COMPRESSED}"
+    rf".*\.(tf_?rec(ord)?s?|tfr|records?){_COMPRESSED}(-\d+-of-\d+)?{_COMPRESSED}"
     rf"|part-[^.]*{_COMPRESSED}"
     r"|.*tfevents.*",
     re.IGNORECASE,
@@ -112,7 +111,7 @@ def record_files(paths: Paths) -> list[str]:
     """
     found = find_files(paths)
     if found.skipped:
-        warnings.warn(found.skipped_line(), SkippedFilesWarning, stacklevel=_caller())
+        warn(found.skipped_line(), SkippedFilesWarning)
     return found.files
 
 
@@ -193,15 +192,3 @@ def _begins_as_records(path: Path) -> bool:
         return path.stat().st_size >= HEADER_BYTES
     except (CorruptRecordError, NotTFRecordError):
         return False
-
-
-def _caller() -> int:
-    """Return the `stacklevel` at which a warning of the caller shows the line outside tfrecs."""
-    frame, level = sys._getframe(1), 1  # noqa: SLF001 - documented, if not by its name
-    while frame.f_back is not None and _is_ours(frame.f_globals.get("__name__", "")):
-        frame, level = frame.f_back, level + 1
-    return level
-
-
-def _is_ours(module: str) -> bool:
-    return module.partition(".")[0] == "tfrecs"

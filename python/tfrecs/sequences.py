@@ -20,6 +20,7 @@ from tfrecs.columns import (
 from tfrecs.errors import SpecError, feature_error
 from tfrecs.examples import UnknownFields, is_ignored
 from tfrecs.features import Features
+from tfrecs.parsing.missing import of_function
 from tfrecs.parsing.plan import plan_context, plan_lists, require_columns
 
 _STEPS = 2  # levels of rows in a column of feature lists: of records, and of steps
@@ -67,10 +68,11 @@ def decode_sequence_batch(
         for plan, features in ((plan_context, context_features), (plan_lists, sequence_features))
     ]
     context, lists = (None if plan is None else tuple(plan.columns) for plan in plans)
-    of_context, of_lists = _core.decode_sequence_batch(
-        records, context, lists, None, is_ignored(unknown_fields)
-    )
-    return Batch(of_context), Batch(of_lists)
+    decoded = _core.decode_sequence_batch(records, context, lists, None, is_ignored(unknown_fields))
+    for plan, columns in zip(plans, decoded, strict=True):
+        if plan is not None:
+            of_function(plan.columns).look(columns, records)
+    return Batch(decoded[0]), Batch(decoded[1])
 
 
 def encode_sequence_batch(context: Any = None, feature_lists: Any = None) -> _core.Records:

@@ -5,6 +5,7 @@ use pyo3::types::PyTuple;
 use tfrecs_core::Error;
 use tfrecs_core::example::decode::RecordError;
 use tfrecs_core::example::kind;
+use tfrecs_core::example::near_names;
 use tfrecs_core::example::{
     DType, Default, FeatureSpec, Kind, Layout, ListSpec, decode, decode_sequences,
 };
@@ -157,6 +158,12 @@ pub fn decode_sequence_batch(
     decoded
         .map(|(context, lists)| (PyColumns(context), PyColumns(lists)))
         .map_err(|error| raise(py, &locate(&records, names.as_deref(), error)))
+}
+
+/// Says which names of a record's features are like `wanted`, which it lacks; see `near_names`.
+#[pyfunction]
+pub fn name_hint(record: &[u8], wanted: &str) -> String {
+    near_names::name_hint(record, wanted).unwrap_or_default()
 }
 
 /// Checks each record.

@@ -58,7 +58,7 @@ mod _core {
     #[pymodule_export]
     use crate::columns::{PyBuffer, PyColumns};
     #[pymodule_export]
-    use crate::decode::{decode_batch, decode_sequence_batch};
+    use crate::decode::{decode_batch, decode_sequence_batch, name_hint};
     #[pymodule_export]
     use crate::encode::{encode_batch, encode_sequence_batch};
     #[pymodule_export]

@@ -77,6 +77,7 @@ def _restored(columns: _core.Columns, recipes: Recipes, made: Mapping[str, Any])
 def parsed_batch(decoded: tuple[Any, ...], recipes: Recipes) -> ParsedBatch:
     """Return the batch that was decoded, with the places of its records."""
     columns, places = decoded
+    recipes.missing.look(columns, places)
     return ParsedBatch(columns, recipes, Source(places, None, is_single=False))
 
 
@@ -85,5 +86,7 @@ def parsed_sequences(
 ) -> tuple[ParsedBatch, ParsedBatch, dict[str, Any]]:
     """Return the batch of contexts, that of feature lists, and the lengths of those padded."""
     of_context, of_lists, places = decoded
+    context.missing.look(of_context, places)
+    lists.missing.look(of_lists, places)
     steps = parsed_batch((of_lists, places), lists)
     return parsed_batch((of_context, places), context), steps, steps.lengths()

@@ -97,7 +97,9 @@ class Spec:
         if self.is_of_sequences:
             return parse_single_sequence_example(record, self.context, self.lists)
         features, _ = self._recipes
-        return record if features is None else parse_planned(record, features.plan)
+        return (
+            record if features is None else parse_planned(record, features.plan, features.missing)
+        )
 
     def lines(self) -> list[str]:
         """Return what is parsed, a feature a line."""

@@ -13,6 +13,7 @@ from tfrecs.arrays.decoded import Decoded
 from tfrecs.arrays.dense import rows_side_by_side, scattered
 from tfrecs.arrays.native import dense_maker, sparse_maker, view
 from tfrecs.parsing.misfits import MisfitError
+from tfrecs.parsing.missing import MissingFeatures
 from tfrecs.parsing.plan import Divided, Indexed, Packed, Padded, Part, Plan, Whole
 from tfrecs.parsing.ragged import divided
 from tfrecs.parsing.serialized import Source
@@ -136,6 +137,7 @@ class Recipes(dict[str, Recipe]):
         """Make features as `plan` says."""
         super().__init__()
         self.plan = plan
+        self.missing = MissingFeatures(plan.columns)
 
     def __reduce__(self) -> Any:
         """Pickle the plan: recipes are made again."""

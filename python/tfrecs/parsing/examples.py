@@ -7,6 +7,7 @@ from tfrecs import _core
 from tfrecs.errors import SpecError
 from tfrecs.features import Features
 from tfrecs.parsing.assembly import Assembly
+from tfrecs.parsing.missing import MissingFeatures, of_function
 from tfrecs.parsing.plan import Plan, plan_examples
 from tfrecs.parsing.serialized import Serialized, Source, single_source, source_of
 
@@ -94,14 +95,16 @@ def parse_single_example(
 def _parsed(source: Source, features: Features) -> Parsed:
     if not features:
         raise SpecError(f"Argument `features` cannot be None or falsy. Got {features}")
-    return _planned(source, plan_examples(features))
+    plan = plan_examples(features)
+    return _planned(source, plan, of_function(plan.columns))
 
 
-def parse_planned(record: bytes, plan: Plan) -> Parsed:
+def parse_planned(record: bytes, plan: Plan, missing: MissingFeatures) -> Parsed:
     """Parse one record by a plan, which is the same for many: as parse_single_example."""
-    return _planned(single_source(record, None), plan)
+    return _planned(single_source(record, None), plan, missing)
 
 
-def _planned(source: Source, plan: Plan) -> Parsed:
+def _planned(source: Source, plan: Plan, missing: MissingFeatures) -> Parsed:
     columns = _core.decode_batch(source.records, tuple(plan.columns), source.names)
+    missing.look(columns, source.records)
     return Assembly(columns, source).features(plan)

@@ -113,8 +113,9 @@ class Plan:
         key = native[0]
         held = self._claims.setdefault(key, claim)
         if held is claim:
+            claim.place = len(self.columns)
             self.columns.append(native)
-            claim.place = len(self.columns) - 1
+            return claim.place
         if held.dtype != claim.dtype:
             text = f"Conflicting type {held.dtype} vs {claim.dtype} for feature {key}."
             raise SpecError(text, feature=key)

@@ -11,6 +11,7 @@ from tfrecs.errors import SpecError
 from tfrecs.features import Features
 from tfrecs.parsing.assembly import Assembly
 from tfrecs.parsing.examples import Parsed
+from tfrecs.parsing.missing import of_function
 from tfrecs.parsing.plan import plan_context, plan_lists
 from tfrecs.parsing.serialized import Serialized, Source, single_source, source_of
 
@@ -122,5 +123,7 @@ def _parsed(
     plans = plan_context(context), plan_lists(lists)
     context_spec, lists_spec = (tuple(plan.columns) for plan in plans)
     columns = _core.decode_sequence_batch(source.records, context_spec, lists_spec, source.names)
+    for plan, decoded in zip(plans, columns, strict=True):
+        of_function(plan.columns).look(decoded, source.records)
     of_context, of_lists = (Assembly(decoded, source) for decoded in columns)
     return of_context.features(plans[0]), of_lists.features(plans[1]), of_lists.lengths(plans[1])

@@ -20,7 +20,7 @@ pub mod event;
 pub mod kind;
 pub mod lists;
 pub mod message;
-mod near_names;
+pub mod near_names;
 pub mod numbers;
 pub mod order;
 mod places;

@@ -14,14 +14,12 @@ const ALIKE: f64 = 0.75;
 /// Adds to an error about a feature that a record lacks which similar names the record has.
 ///
 /// `records` are those among which the error has its place.
+#[must_use]
 pub fn with_near_names(error: RecordError, records: &[&[u8]]) -> RecordError {
     let record = error.index.and_then(|index| records.get(index));
     let hint = record
         .zip(error.error.feature())
-        .and_then(|(record, wanted)| {
-            let near = near_names(record, wanted);
-            (!near.is_empty()).then(|| format!("; did you mean {}?", near.join(" or ")))
-        });
+        .and_then(|(record, wanted)| name_hint(record, wanted));
     match hint {
         Some(hint) => RecordError {
             index: error.index,
@@ -29,6 +27,13 @@ pub fn with_near_names(error: RecordError, records: &[&[u8]]) -> RecordError {
         },
         None => error,
     }
+}
+
+/// What to say of a feature that a record lacks: which similar names the record has, if there are any.
+#[must_use]
+pub fn name_hint(record: &[u8], wanted: &str) -> Option<String> {
+    let near = near_names(record, wanted);
+    (!near.is_empty()).then(|| format!("; did you mean {}?", near.join(" or ")))
 }
 
 fn said(error: &Error, hint: &str) -> Error {
