@@ -140,7 +140,8 @@ def test_what_is_there_is_not_overwritten(people: Path, tmp_path: Path) -> None:
         (["--split", "a=0.5,b=0.6"], "add up to 1.1"),
         (["--shards", "many"], "'many' is no number"),
         (["--shards", "0"], "at least 1 shard"),
-        (["--compression", "bzip2"], "bzip2"),
+        (["--compression", "bzip2"], "--compression is none, gzip or zlib, not 'bzip2'"),
+        (["--compression", "auto"], "not 'auto'"),
         (["--on-error", "ignore"], "ignore"),
         (["--type", "born"], "expected NAME=VALUE"),
         (["--type", "born=date"], "dtype 'date'"),
@@ -156,6 +157,17 @@ def test_wrong_usage_exits_with_2(
     assert text in said.stderr
     assert "Traceback" not in said.stderr
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("spelling", ["gz", "GZIP", "Gzip"])
+def test_every_spelling_of_a_compression(spelling: str, people: Path, tmp_path: Path) -> None:
+    assert (
+        convert(
+            people, tmp_path / "out", "--compression", spelling, "--on-error", "skip"
+        ).returncode
+        == 0
+    )
+    assert names(tmp_path / "out") == ["people-00000-of-00001.tfrecord.gz"]
 
 
 def test_inputs_of_other_kinds(photos: Path, tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ KNOWN = {
 }
 UNKNOWN = [
     *(".7z", ".br", ".bz2", ".BZ2", ".lz", ".lz4", ".lzma", ".lzo", ".snappy", ".sz", ".tgz"),
-    *(".xz", ".Z", ".zip", ".zst", ".zstd"),
+    *(".xz", ".Z", ".zip", ".zst", ".zstd", ".deflate", ".bgz", ".bgzf", ".rar"),
 ]
 
 
@@ -90,6 +90,41 @@ def test_sharded_writers_refuse_before_the_first_record(
 ) -> None:
     with pytest.raises(tfrecs.SpecError, match="cannot write zstd"):
         tfrecs.ShardedWriter(tmp_path / "a-{shard}.zst", **options)
+
+
+NUMBERS = ["-00000-of-00002", "-3-of-10", "-00001-of-00001"]
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+@pytest.mark.parametrize("suffix", [".gz", ".zlib", ".tfrecord"])
+def test_a_shard_number_behind_the_ending_hides_nothing(
+    tmp_path: Path, number: str, suffix: str
+) -> None:
+    path = tmp_path / f"a.tfrecord{suffix}{number}"
+    write(path)
+    assert path.read_bytes().startswith(KNOWN[suffix])
+    assert list(tfrecs.Dataset(tmp_path)) == [b"a"]
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_an_unknown_ending_before_a_shard_number_is_refused(tmp_path: Path, number: str) -> None:
+    with pytest.raises(tfrecs.SpecError, match=r"the ending \.zst says"):
+        write(tmp_path / f"a.tfrecord.zst{number}")
+
+
+def test_sharded_writers_follow_an_ending_before_the_number(tmp_path: Path) -> None:
+    name = "a.gz-{shard:05d}-of-{num_shards:05d}"
+    with tfrecs.ShardedWriter(tmp_path / name, num_shards=2) as out:
+        out.write(b"a")
+    assert all(Path(path).read_bytes().startswith(GZIP) for path in out.paths)
+    with pytest.raises(tfrecs.SpecError, match="cannot write zstd"):
+        tfrecs.ShardedWriter(tmp_path / name.replace("gz", "zst"), num_shards=2)
+
+
+@pytest.mark.parametrize("name", ["a.gz-of-2", "a.gz-x-of-2", "a.gz-1-of-2.tfrecord"])
+def test_what_is_no_shard_number_says_nothing(tmp_path: Path, name: str) -> None:
+    write(tmp_path / name)
+    assert (tmp_path / name).read_bytes().startswith(PLAIN)
 
 
 def test_a_cache_refuses_before_the_first_pass(tmp_path: Path) -> None:

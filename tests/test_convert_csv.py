@@ -3,6 +3,7 @@
 import csv
 import os
 import re
+import shlex
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -17,10 +18,16 @@ from tfrecs.convert import convert_csv
 from tfrecs.convert.column_types import ColumnReport
 
 
-def converted(folder: Path, text: str | bytes, **options: Any) -> list[dict[str, Any]]:
-    """The Examples that a file with this text becomes."""
+def write(folder: Path, text: str | bytes) -> Path:
+    """A file with this text."""
     source = folder / "in.csv"
     source.write_bytes(text.encode() if isinstance(text, str) else text)
+    return source
+
+
+def converted(folder: Path, text: str | bytes, **options: Any) -> list[dict[str, Any]]:
+    """The Examples that a file with this text becomes."""
+    source = write(folder, text)
     report = convert_csv(source, folder / "out", overwrite=True, **options)
     return [
         dict(tfrecs.decode_example(record))
@@ -69,7 +76,11 @@ def test_types(cells: list[str], values: list[Any], tmp_path: Path) -> None:
 
 # What a number would not give back.
 @pytest.mark.parametrize(
-    "cell", ["007", "+49", "9223372036854775808", "1e39", "1_000", "٣", "0x10", "1e", "1 000"]
+    "cell",
+    [
+        *("007", "+49", "9223372036854775808", "1e39", "1_000", "٣", "0x10", "1e", "1 000"),
+        *("9" * 5000, "-" + "9" * 20, "1e400", "1e99999999999999999999", "3.4028236e38"),
+    ],
 )
 def test_what_a_number_would_lose_stays_a_string(cell: str, tmp_path: Path) -> None:
     assert column(tmp_path, "1", cell) == [b"1", cell.encode()]
@@ -137,6 +148,15 @@ def test_an_integer_that_float32_holds_does_not(number: int, tmp_path: Path) -> 
         ("1e-50", 1.0),
         ("1e-400", 1.0),
         ("-0.0", 0.0),
+        # Python's Decimal refuses the first, and takes the second for 0 when it subtracts.
+        ("1e-999999999999999999999", 1.0),
+        ("-0.01e-99999999", 1.0),
+        ("0e-999999999999999999999", 0.0),
+        ("0.00e999999999999999999999", 0.0),
+        ("3.4028235e38", 0.0),
+        ("-340282346638528859811704183484516925440.0", 0.0),
+        ("3.40282350e38", 0.0),
+        ("3.4028234e38", 1.9e-08),
     ],
 )
 def test_values_that_float32_changes_are_counted(cell: str, change: float, tmp_path: Path) -> None:
@@ -171,7 +191,16 @@ def test_a_cell_that_is_not_of_its_given_type(tmp_path: Path) -> None:
     assert kept == [{"a": [1]}, {"a": [3]}]
 
 
-@pytest.mark.parametrize(("given_type", "cell"), [("int64", str(2**63)), ("float32", "1e39")])
+@pytest.mark.parametrize(
+    ("given_type", "cell"),
+    [
+        ("int64", str(2**63)),
+        ("int64", "9" * 5000),
+        ("float32", "1e39"),
+        ("float32", "-1e400"),
+        ("float32", "9" * 5000),
+    ],
+)
 def test_a_number_out_of_range(given_type: str, cell: str, tmp_path: Path) -> None:
     with pytest.raises(tfrecs.ParseError, match="line 2: column 'x'"):
         converted(tmp_path, f"x\n{cell}\n", types={"x": given_type})
@@ -310,6 +339,51 @@ def test_splits_are_exact_and_the_seed_chooses(tmp_path: Path) -> None:
     assert train == sorted(train)
     assert split(0) == [train, test]
     assert split(1) != [train, test]
+
+
+def test_the_offered_option_can_be_typed_into_a_shell(tmp_path: Path) -> None:
+    done = convert_csv(write(tmp_path, "it's me,b\n16777217,1\n1.5,2\n"), tmp_path / "out")
+    (line,) = done.columns["it's me"].lines("it's me")
+    words = shlex.split(line.partition("; ")[2].removesuffix(" rounds it"))
+    assert words == ["--type", "it's me=float32"]
+
+
+CELLS = st.from_regex(r"-?[0-9]{0,20}(\.[0-9]{0,30})?([eE][+-]?[0-9]{1,25})?", fullmatch=True)
+
+
+@given(cells=st.lists(CELLS, min_size=1, max_size=5))
+def test_no_number_breaks_the_conversion(
+    cells: list[str], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("cells")
+    report, values = reported(folder, *cells)
+    changed = 0
+    for cell, value in zip(cells, values, strict=True):
+        if not cell.strip():
+            assert value is None
+        elif report.type == "string":
+            assert value == cell.encode()
+        elif report.type == "int64":
+            assert value == int(cell)
+        else:
+            assert value == np.float32(float(cell))
+            changed += not any(_is_exactly(cell, one) for one in (value, str(np.float32(value))))
+    assert report.changed == changed
+
+
+def _is_exactly(cell: str, value: float | str) -> bool:
+    """Whether two decimals are one number; no exponent is too large for it."""
+    return _normal(cell) == _normal(value if isinstance(value, str) else f"{value:.1100f}")
+
+
+def _normal(text: str) -> tuple[bool, str, int]:
+    """The sign, the digits without zeros around them, and the exponent of the last of them."""
+    mantissa, _, exponent = text.lower().partition("e")
+    whole, _, decimals = mantissa.removeprefix("-").partition(".")
+    digits = (whole + decimals).lstrip("0")
+    kept = digits.rstrip("0")
+    power = int(exponent or 0) - len(decimals) + len(digits) - len(kept)
+    return (text.startswith("-") and kept != "", kept, power if kept else 0)
 
 
 FLOATS = st.floats(width=32, allow_nan=False)

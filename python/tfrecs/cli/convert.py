@@ -21,8 +21,9 @@ from tfrecs.cli.terminal import complain, console, say
 from tfrecs.convert.csv import convert_csv
 from tfrecs.convert.shards import Conversion
 from tfrecs.convert.shards import Progress as Callback
-from tfrecs.errors import ExistingFileError, ParseError
+from tfrecs.errors import ExistingFileError, ParseError, SpecError
 from tfrecs.leaves import load
+from tfrecs.limits import checked_compression
 
 _Number = TypeVar("_Number", int, float)
 
@@ -46,7 +47,7 @@ def convert(
         ),
     ] = None,
     compression: Annotated[
-        Literal["none", "gzip", "zlib"], typer.Option(help="Compression of the shards.")
+        str, typer.Option(help="Compression of the shards.", metavar="none|gzip|zlib")
     ] = "none",
     seed: Annotated[
         int, typer.Option(help="Another seed is another split and order.", metavar="NUMBER")
@@ -110,7 +111,7 @@ def convert(
     options = {
         "split": _fractions(split),
         "num_shards": _shards(shards),
-        "compression_type": "" if compression == "none" else compression.upper(),
+        "compression_type": _compression(compression),
         "seed": seed,
         "on_error": on_error,
         "overwrite": overwrite,
@@ -199,6 +200,16 @@ def _show(report: Conversion, dst: Path) -> None:
 
 def _fractions(text: str | None) -> dict[str, float] | None:
     return None if text is None else _numbers(text, float, "--split")
+
+
+def _compression(text: str) -> str:
+    """Return TensorFlow's name of a compression, by any spelling that Python takes."""
+    try:
+        if (found := checked_compression(text)) != "auto":
+            return found
+    except SpecError:
+        pass
+    raise typer.BadParameter(f"--compression is none, gzip or zlib, not {text!r}")
 
 
 def _shards(text: str | None) -> int | dict[str, int] | None:

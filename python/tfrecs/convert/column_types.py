@@ -13,6 +13,7 @@ The rule: no value changes without a word.
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
@@ -28,6 +29,7 @@ _FLOAT = re.compile(r"-?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[
 _NAN = re.compile(r"-?nan", re.IGNORECASE)
 _INFINITE = re.compile(r"-?(?:inf|infinity)", re.IGNORECASE)
 _INT64 = range(-(2**63), 2**63)
+_INT64_LENGTH = len(str(-(2**63)))
 _FLOAT32_MAX = float(np.finfo(np.float32).max)
 # Up to here float32 holds every integer.
 _CONTIGUOUS = 2**24
@@ -68,7 +70,7 @@ class ColumnReport:
         if self.too_large is not None:
             found.append(
                 f"column {name!r}: stays text, because float32 cannot hold {self.too_large}; "
-                f"--type {name}=float32 rounds it"
+                f"--type {shlex.quote(f'{name}=float32')} rounds it"
             )
         return found
 
@@ -97,7 +99,7 @@ class TypeFinder:
         if not text or cell in self._missing or text in self._missing:
             return
         if _INTEGER.fullmatch(text):
-            self._add_integer(int(text))
+            self._add_integer(text)
         elif _NAN.fullmatch(text):
             self._has_nan = True
         elif _is_float(text):
@@ -105,9 +107,10 @@ class TypeFinder:
         else:
             self.is_text = True
 
-    def _add_integer(self, number: int) -> None:
+    def _add_integer(self, text: str) -> None:
         self._has_integer = True
-        if number not in _INT64:
+        # Python does not read integers of thousands of digits.
+        if len(text) > _INT64_LENGTH or (number := int(text)) not in _INT64:
             self.is_text = True
         elif self._too_large is None and abs(number) > _CONTIGUOUS and not _is_float32(number):
             self._too_large = number
@@ -152,7 +155,7 @@ class Column:
             return None
         try:
             if self.report.type == "float32":
-                return float(text)
+                return _float(text)
             return None if _NAN.fullmatch(text) else int(text)
         except ValueError as error:
             raise ValueError(f"{text[:40]!r} is not {_ARTICLES[self.report.type]}") from error
@@ -175,7 +178,27 @@ _ARTICLES = {"int64": "an int64", "float32": "a float32"}
 def _is_float(text: str) -> bool:
     if _INFINITE.fullmatch(text):
         return True
-    return _FLOAT.fullmatch(text) is not None and abs(float(text)) <= _FLOAT32_MAX
+    return _FLOAT.fullmatch(text) is not None and _is_in_range(float(text))
+
+
+def _is_in_range(value: float) -> bool:
+    """Whether float32 has a finite number for it; what rounds to the largest one is in range."""
+    if abs(value) <= _FLOAT32_MAX:
+        return True
+    with np.errstate(over="ignore"):
+        return bool(np.isfinite(np.float32(value)))
+
+
+def _float(text: str) -> float:
+    """Return the number that a cell stands for.
+
+    Raises:
+        ValueError: It is none, or a finite one that float64 has only as an infinity.
+    """
+    value = float(text)
+    if abs(value) == float("inf") and not _INFINITE.fullmatch(text.removeprefix("+")):
+        raise ValueError(f"{text} is beyond float64")
+    return value
 
 
 def _is_float32(number: int) -> bool:
@@ -189,9 +212,11 @@ def _change(text: str, value: float) -> float:
     """
     if not np.isfinite(value):
         return 0.0
+    if value == 0.0:
+        return float(_NONZERO.match(text) is not None)
     with np.errstate(over="ignore", under="ignore"):
         narrow = np.float32(value)
-    if len(text) <= _SAFE_LENGTH and value != 0.0 and value == float(str(narrow)):
+    if len(text) <= _SAFE_LENGTH and value == float(str(narrow)):
         return 0.0
     exact = Decimal(text)
     if exact in (Decimal(float(narrow)), Decimal(str(narrow))):
@@ -199,5 +224,7 @@ def _change(text: str, value: float) -> float:
     return float(abs((Decimal(float(narrow)) - exact) / exact))
 
 
+# A number whose float64 is 0.0, because it is too small for it.
+_NONZERO = re.compile(r"[-+0.]*[1-9]")
 # Different decimals of 15 digits have different float64s, which are quick to compare.
 _SAFE_LENGTH = 15

@@ -33,15 +33,18 @@ const TABLE: [Names; 3] = [
 ];
 
 /// Endings that say a compression, or an archive, that is not in the table.
-const FOREIGN: [(&str, &[&str]); 13] = [
+const FOREIGN: [(&str, &[&str]); 16] = [
     ("7-Zip", &["7z"]),
+    ("BGZF", &["bgz", "bgzf"]),
     ("Brotli", &["br"]),
     ("bzip2", &["bz", "bz2", "bzip2"]),
     ("compress", &["z"]),
+    ("raw deflate", &["deflate"]),
     ("LZ4", &["lz4"]),
     ("lzip", &["lz"]),
     ("LZMA", &["lzma"]),
     ("LZO", &["lzo"]),
+    ("RAR", &["rar"]),
     ("Snappy", &["snappy", "snz", "sz"]),
     ("tar", &["tar", "tbz2", "tgz", "txz", "tzst"]),
     ("xz", &["xz"]),
@@ -89,7 +92,7 @@ impl Compression {
     /// # Ok::<(), tfrecs_core::Error>(())
     /// ```
     pub fn of_name(path: &Path) -> Result<Option<Self>> {
-        let Some(suffix) = path.extension().and_then(|suffix| suffix.to_str()) else {
+        let Some(suffix) = suffix_of(path) else {
             return Ok(None);
         };
         let says = |known: &[&str]| known.iter().any(|one| one.eq_ignore_ascii_case(suffix));
@@ -103,6 +106,22 @@ impl Compression {
         let found = TABLE.iter().find(|names| says(names.suffixes));
         Ok(found.map(|names| names.compression))
     }
+}
+
+/// Returns the ending of a file's name, without the number of a shard (`train.gz-00000-of-00010`).
+fn suffix_of(path: &Path) -> Option<&str> {
+    let suffix = path.extension()?.to_str()?;
+    let Some((suffix_and_shard, shards)) = suffix.rsplit_once("-of-") else {
+        return Some(suffix);
+    };
+    match suffix_and_shard.rsplit_once('-') {
+        Some((before, shard)) if is_number(shard) && is_number(shards) => Some(before),
+        _ => Some(suffix),
+    }
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 #[cfg(test)]
@@ -144,16 +163,28 @@ mod tests {
             );
             for suffix in names.suffixes {
                 let path = format!("a.tfrecord.{}", suffix.to_uppercase());
-                let found = Compression::of_name(Path::new(&path));
-                assert_eq!(found.ok(), Some(Some(names.compression)));
+                for name in [
+                    path.clone(),
+                    format!("{path}-00000-of-00002"),
+                    format!("{path}-7-of-10"),
+                ] {
+                    let found = Compression::of_name(Path::new(&name));
+                    assert_eq!(found.ok(), Some(Some(names.compression)), "{name}");
+                }
             }
         }
         for (_, suffixes) in &FOREIGN {
             for suffix in *suffixes {
                 assert!(Compression::named(suffix).is_err());
                 assert!(Compression::of_name(Path::new(&format!("a.{suffix}"))).is_err());
+                let shard = format!("a.{suffix}-00000-of-00002");
+                assert!(Compression::of_name(Path::new(&shard)).is_err());
             }
         }
+    }
+
+    #[test]
+    fn other_names_say_nothing() {
         for name in [
             "a",
             "a.tfrecord",
@@ -162,6 +193,11 @@ mod tests {
             "a.gz/b",
             "a.00001",
             "a-00000-of-00002",
+            "a.tfrecord-00000-of-00002",
+            "a.gz-of-2",
+            "a.gz-1-of-",
+            "a.gz--of-2",
+            "a.gz-x-of-2",
             "a.",
         ] {
             assert_eq!(
