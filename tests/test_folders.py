@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import json
 import os
 import threading
+import traceback
 import warnings
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -197,15 +199,81 @@ def test_several_paths_keep_their_order(tmp_path: Path) -> None:
     assert [Path(path).stem for path in found.files] == ["3", "1", "2"]
 
 
+def test_a_file_that_may_not_be_read_is_an_error(tmp_path: Path) -> None:
+    as_another_user(tmp_path, lambda: check_unreadable(tmp_path))
+
+
+NOBODY = 65534
+
+
+def as_another_user(folder: Path, run: Callable[[], None]) -> None:
+    """Run something as a user from whom files can be kept, in a folder that is open to all."""
+    if os.geteuid() != 0:
+        run()
+        return
+    for parent in (folder, *folder.parents[:-2]):
+        parent.chmod(parent.stat().st_mode | 0o011)
+    folder.chmod(0o777)
+    child = os.fork()
+    if child == 0:
+        with contextlib.suppress(BaseException):
+            os.setuid(NOBODY)
+            with report_of(folder):
+                run()
+            os._exit(0)
+        os._exit(1)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    assert code == 0, (folder / "report.txt").read_text()
+
+
+@contextlib.contextmanager
+def report_of(folder: Path) -> Iterator[None]:
+    """Write down what goes wrong in another process."""
+    try:
+        yield
+    except BaseException:
+        (folder / "report.txt").write_text(traceback.format_exc())
+        raise
+
+
+def check_unreadable(folder: Path) -> None:
+    """A file that may not be read is an error by its name or, where only bytes could tell, too."""
+    for name in ("a.tfrecord", "plain"):
+        frames.save(folder / name, PLAIN)
+        frames.save(folder / "b.tfrecord", PLAIN)
+        (folder / name).chmod(0)
+        for use in (tfrecs.count, tfrecs.open, lambda path: list(tfrecs.Dataset(path))):
+            with pytest.raises(PermissionError) as caught:
+                use(folder)
+            assert str(folder / name) in str(caught.value)
+        (folder / name).unlink()
+
+
+# What reads all of a file, or raises.
+ALL_OF: dict[str, Callable[[Path], Any]] = {
+    "reader": lambda path: list(tfrecs.RecordReader(path)),
+    "count": tfrecs.count,
+    "open": tfrecs.open,
+    "verify": lambda path: raised(tfrecs.verify(path).files[0].error),
+    "dataset": lambda path: list(tfrecs.Dataset(path)),
+}
+
+
+def raised(error: Exception | None) -> None:
+    if error is not None:
+        raise error
+
+
 # ---------------------------------------------------------------- real files
 
 # Of the 76 files one event file is corrupt, and these are no TFRecords.
-NEGATIVE = [
-    "PaddlePaddle__VisualDL/vdlrecords.1621839455.log",
-    "google-research__pegasus/data.recordio",
-    "google__grain/alphabet.bag-00000-of-00002",
-    "google__grain/digits.array_record-00000-of-00002",
-]
+NEGATIVE: dict[str, tuple[type[tfrecs.Error], str]] = {
+    "PaddlePaddle__VisualDL/vdlrecords.1621839455.log": (tfrecs.NotTFRecordError, "a VisualDL log"),
+    # The format is not public; nothing says what it is.
+    "google-research__pegasus/data.recordio": (tfrecs.CorruptRecordError, "its length field"),
+    "google__grain/alphabet.bag-00000-of-00002": (tfrecs.NotTFRecordError, "Bagz"),
+    "google__grain/digits.array_record-00000-of-00002": (tfrecs.NotTFRecordError, "ArrayRecord"),
+}
 
 
 def test_real_files_of_other_programs() -> None:
@@ -225,9 +293,16 @@ def test_real_files_of_other_programs() -> None:
     assert [os.path.relpath(error.path or "", data) for error in report.errors] == [corrupt]
     with pytest.warns(SkippedFilesWarning):
         assert tfrecs.count(data) > 71
-    for name in NEGATIVE:
-        with pytest.raises((tfrecs.NotTFRecordError, tfrecs.CorruptRecordError)):
-            next(tfrecs.RecordReader(data / name))
+
+
+@pytest.mark.parametrize("use", ["reader", "count", "open", "verify", "dataset"])
+@pytest.mark.parametrize("name", NEGATIVE)
+def test_real_files_of_other_formats_give_their_error(name: str, use: str) -> None:
+    kind, said = NEGATIVE[name]
+    with pytest.raises(kind, match=said) as caught:
+        ALL_OF[use](needs.shared_data() / name)
+    assert (caught.value.path or "").endswith(name)
+    assert type(caught.value) is kind
 
 
 # ---------------------------------------------------------------- files that are not there
@@ -247,23 +322,40 @@ def killed(folder: Path, name: str) -> Path:
     return path
 
 
-USES: dict[str, Callable[[Path], Any]] = {
-    "reader": tfrecs.RecordReader,
-    "count": tfrecs.count,
-    "open": tfrecs.open,
-    "verify": lambda path: tfrecs.verify(path).files[0].error,
-    "dataset": lambda path: list(tfrecs.Dataset(path)),
-}
-
-
-@pytest.mark.parametrize("use", USES)
+@pytest.mark.parametrize("use", ALL_OF)
 def test_a_missing_file_mentions_what_a_killed_writer_left(tmp_path: Path, use: str) -> None:
     path = killed(tmp_path, "a.tfrecord")
     with pytest.raises(MissingFileError, match="a writer that was killed left") as caught:
-        USES[use](path)
+        ALL_OF[use](path)
     (left,) = tfrecs.leftovers(path)
     assert left.path in str(caught.value)
     assert "resume=True" in str(caught.value)
+
+
+@pytest.mark.parametrize("use", ["count", "open", "verify", "dataset"])
+@pytest.mark.parametrize("pattern", ["a*.tfrecord", "?.tfrecord", "**/a.tfrecord"])
+def test_a_pattern_that_matches_nothing_does_too(tmp_path: Path, use: str, pattern: str) -> None:
+    (tmp_path / "inner").mkdir()
+    killed(tmp_path / "inner" if "**" in pattern else tmp_path, "a.tfrecord")
+    with pytest.raises(MissingFileError, match="no file matches this pattern; a writer that was"):
+        ALL_OF[use](tmp_path / pattern)
+    with pytest.raises(MissingFileError, match=r"no file matches this pattern$"):
+        ALL_OF[use](tmp_path / "b*.tfrecord")
+
+
+def test_a_manifest_checks_a_folder(tmp_path: Path) -> None:
+    template = tmp_path / "a-{shard}.tfrecord"
+    with tfrecs.ShardedWriter(template, num_shards=2, manifest=True) as out:
+        out.write_batch(RECORDS)
+    (name,) = tmp_path.glob("*.json")
+    manifest = tfrecs.read_manifest(name)
+    assert manifest.verify(tmp_path).ok
+    frames.save(tmp_path / "b.tfrecord", PLAIN)
+    (error,) = manifest.verify(tmp_path).errors
+    assert (error.path, error.reason) == (
+        f"{tmp_path}/b.tfrecord",
+        "the manifest does not have this file",
+    )
 
 
 def test_a_pattern_for_one_file_mentions_what_expands_it(tmp_path: Path) -> None:

@@ -45,11 +45,29 @@ CALLS = {
         "tfrecs.Dataset([b'a']).to_torch_loader()",
     ],
 }
-# The command says it on its own, and a bar is drawn without tqdm.
+# The command says it on its own, a bar is drawn without tqdm, and images are decoded without
+# simplejpeg, but for one option (tests/test_images.py).
 ELSEWHERE = {"rich", "typer", "tqdm", "simplejpeg"}
 
+# The modules of ours that cannot be imported without a library, for those who import them by name.
+LEAVES = {
+    "PIL": ["media.images", "convert.images"],
+    "datasets": ["integrations.huggingface"],
+    "google": ["messages", "protos"],
+    "jax": ["integrations.jax"],
+    "keras": ["integrations.keras"],
+    "ml_dtypes": ["integrations.ml_dtypes"],
+    "pandas": ["integrations.pandas"],
+    "polars": ["integrations.polars"],
+    "pyarrow": ["integrations.pyarrow"],
+    "scipy": ["integrations.scipy"],
+    "soundfile": ["media.audio"],
+    "tensorflow": ["integrations.tensorflow"],
+    "torch": ["integrations.torch"],
+}
+
 SCRIPT = """
-import sys
+import importlib, sys
 sys.modules[{library!r}] = None
 import numpy as np
 import tfrecs
@@ -64,6 +82,7 @@ for call in {calls!r}:
 
 
 def test_every_library_is_walked() -> None:
+    assert set(LEAVES) == set(CALLS)
     assert set(CALLS) | ELSEWHERE == set(EXTRAS) | set(NO_EXTRA)
     optional = {name.split(".")[0] for name in OPTIONAL} - {"duckdb", "hypothesis", "sklearn"}
     assert optional <= set(EXTRAS)
@@ -76,12 +95,14 @@ def test_extras_are_there() -> None:
 
 @pytest.mark.parametrize("library", CALLS)
 def test_a_missing_library_names_its_extra(library: str, tmp_path: Path) -> None:
-    script = SCRIPT.format(library=library, calls=CALLS[library])
+    imports = [f"importlib.import_module('tfrecs.{leaf}')" for leaf in LEAVES[library]]
+    calls = CALLS[library] + imports
+    script = SCRIPT.format(library=library, calls=calls)
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=tmp_path
     )
     lines = done.stdout.splitlines()
-    assert len(lines) == len(CALLS[library])
+    assert len(lines) == len(calls)
     how = library if library in NO_EXTRA else f'"tfrecs[{EXTRAS[library][1]}]"'
     for line in lines:
         assert line.startswith(f"{library} | "), line

@@ -286,9 +286,9 @@ class MissingLibraryError(Error, ModuleNotFoundError):
     """
 
     def __init__(self, message: str, *, name: str | None = None, **position: Any) -> None:
-        """Keep the text, the library and the position."""
+        """Keep the text, the library (of a submodule: the whole) and the position."""
         super().__init__(message, **position)
-        self.name = name
+        self.name = None if name is None else name.partition(".")[0]
 
     def _position(self) -> dict[str, Any]:
         return super()._position() | {"name": self.name}

@@ -13,7 +13,7 @@ from typing import Self
 
 from tfrecs import _core
 from tfrecs.errors import Error, FileError, MissingFileError, SpecError
-from tfrecs.folders import record_files
+from tfrecs.folders import find_files, record_files
 from tfrecs.limits import NO_LIMITS, Limits, checked_compression, checked_threads
 from tfrecs.logs import logger
 from tfrecs.paths import Paths, expand_paths
@@ -171,7 +171,8 @@ def _built(built: _core.Indexing, path: str) -> _core.IndexedFile:
 
 def is_indexed(paths: Paths, compression_type: str | None) -> bool:
     """Return whether an index of each file is kept, and fits."""
-    return all(_kept(path, checked_compression(compression_type)) for path in expand_paths(paths))
+    codec = checked_compression(compression_type)
+    return all(_kept(path, codec) for path in find_files(paths).files)
 
 
 def _kept(path: str, codec: str) -> Indexed | None:

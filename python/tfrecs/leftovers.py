@@ -1,6 +1,7 @@
 """What writers have left behind that were killed."""
 
 import errno
+import fnmatch
 import glob
 import os
 import pathlib
@@ -8,7 +9,6 @@ from dataclasses import dataclass
 
 from tfrecs import _core
 from tfrecs.errors import FileError, MissingFileError
-from tfrecs.paths import Path
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Leftover:
         pathlib.Path(self.path).unlink(missing_ok=True)
 
 
-def leftovers(path: Path) -> list[Leftover]:
+def leftovers(path: str | os.PathLike[str]) -> list[Leftover]:
     """Return what killed writers have left of a file, or in a folder, sorted by path.
 
     A file gets its name when it is complete; until then its records are in a hidden sibling, which
@@ -84,10 +84,33 @@ def has_leftover(path: str) -> bool:
 
 def left_behind(path: str) -> str:
     """Return what to say of a leftover of a file, or in a folder; nothing where there is none."""
-    if not has_leftover(path):
+    return _said_of(leftovers(path)) if has_leftover(path) else ""
+
+
+def left_behind_of_pattern(pattern: str) -> str:
+    """Return what to say of a leftover of a file that a pattern matches; nothing without one.
+
+    Example:
+        >>> left_behind_of_pattern("no-*.tfrecord")
+        ''
+    """
+    folder, name = os.path.split(pattern)
+    folders = [folder or "."]
+    if glob.has_magic(folder):
+        folders = sorted(glob.glob(folder))  # noqa: PTH207 - keeps the names as given
+    found = [left for one in folders if has_leftover(one) for left in leftovers(one)]
+    return _said_of([left for left in found if fnmatch.fnmatch(_name(left), name)])
+
+
+def _name(left: Leftover) -> str:
+    return os.path.basename(left.target)  # noqa: PTH119 - of a name that may be relative
+
+
+def _said_of(found: list[Leftover]) -> str:
+    if not found:
         return ""
     return (
-        f"; a writer that was killed left {leftovers(path)[0].path}, which RecordReader reads "
+        f"; a writer that was killed left {found[0].path}, which RecordReader reads "
         "and RecordWriter(..., resume=True) completes"
     )
 

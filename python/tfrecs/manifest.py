@@ -14,7 +14,8 @@ from tfrecs import _core
 from tfrecs.errors import CorruptRecordError, Error, MissingFileError, SpecError, file_error
 from tfrecs.feature_data import features_from_data, features_to_data
 from tfrecs.features import Feature, Features
-from tfrecs.paths import Path, Paths, expand_paths
+from tfrecs.folders import record_files
+from tfrecs.paths import Path, Paths
 from tfrecs.records import FileReport, VerifyReport
 
 FORMAT = "tfrecs manifest"
@@ -93,8 +94,8 @@ class Manifest:
         they cannot change the manifest.
 
         Args:
-            paths: The files that are used as this data set, if these are found by a pattern: they
-                must be those of the manifest, each once, in its order.
+            paths: The files that are used as this data set, if these are found by a pattern or in
+                a folder: they must be those of the manifest, each once, in its order.
             recompressed: Whether other sizes, compressions and SHA-256 are as good: of the same
                 records, written anew.
 
@@ -115,7 +116,7 @@ class Manifest:
         wanted = list(zip(self.paths, self.shards, strict=True))
         files = [_check(path, shard, recompressed) for path, shard in wanted]
         if paths is not None:
-            files += _strangers(expand_paths(paths), self.paths)
+            files += _strangers(record_files(paths), self.paths)
         return VerifyReport(files)
 
 

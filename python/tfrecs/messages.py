@@ -18,6 +18,8 @@ editors about the fields; a test holds it to the classes.
 
 from __future__ import annotations
 
+from tfrecs.errors import MissingLibraryError
+
 try:
     from google.protobuf.descriptor_pb2 import (
         DescriptorProto,
@@ -30,7 +32,7 @@ try:
     from google.protobuf.message import Message
     from google.protobuf.reflection import GeneratedProtocolMessageType
 except ModuleNotFoundError as error:
-    raise ModuleNotFoundError(
+    raise MissingLibraryError(
         "the message classes (tfrecs.Example and its siblings) need the protobuf runtime: "
         'pip install "tfrecs[protobuf]" '
         "(tfrecs.encode_example and tfrecs.decode_example do without)",

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any, TypeAlias
 
 from tfrecs.errors import MissingFileError, SpecError
+from tfrecs.leftovers import left_behind_of_pattern
 
 Path: TypeAlias = str | os.PathLike[str]
 Paths: TypeAlias = Path | Iterable[Path]
@@ -77,5 +78,6 @@ def _expand(path: Path) -> list[str]:
         return [name]
     matches = sorted(glob.glob(name, recursive=True))  # noqa: PTH207 - keeps the names as given
     if not matches:
-        raise MissingFileError(f"{name}: no file matches this pattern", path=name)
+        reason = f"no file matches this pattern{left_behind_of_pattern(name)}"
+        raise MissingFileError(f"{name}: {reason}", path=name, reason=reason)
     return matches

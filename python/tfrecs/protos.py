@@ -21,6 +21,12 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from tfrecs import _core
+from tfrecs.arrays import BytesArray, Pieces, Values, pieces_of_rows
+from tfrecs.batch import Batch
+from tfrecs.errors import MissingFileError, MissingLibraryError, SpecError
+from tfrecs.parsing import Serialized, source_of
+
 try:
     from google.protobuf.descriptor import Descriptor, FieldDescriptor
     from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
@@ -28,16 +34,10 @@ try:
     from google.protobuf.message import DecodeError, Message
     from google.protobuf.message_factory import GetMessageClass
 except ModuleNotFoundError as error:
-    raise ModuleNotFoundError(
+    raise MissingLibraryError(
         'tfrecs.decode_proto needs the protobuf runtime: pip install "tfrecs[protobuf]"',
         name=error.name,
     ) from error
-
-from tfrecs import _core
-from tfrecs.arrays import BytesArray, Pieces, Values, pieces_of_rows
-from tfrecs.batch import Batch
-from tfrecs.errors import MissingFileError, SpecError
-from tfrecs.parsing import Serialized, source_of
 
 MessageClass: TypeAlias = type[Message]
 _AnyMessage: TypeAlias = Any  # the runtime's type stubs have two classes of descriptors, and mix

@@ -26,14 +26,14 @@ from tfrecs.convert.shards import (
     file_errors,
     write_shards,
 )
-from tfrecs.errors import MissingFileError, ParseError, SpecError
+from tfrecs.errors import MissingFileError, MissingLibraryError, ParseError, SpecError
 from tfrecs.examples import encode_example
 from tfrecs.media.headers import read_header
 
 try:
     from tfrecs.media.pictures import Wanted, decode
 except ModuleNotFoundError as error:
-    raise ModuleNotFoundError(
+    raise MissingLibraryError(
         'converting images needs Pillow: pip install "tfrecs[images]"', name=error.name
     ) from error
 

@@ -4,10 +4,12 @@ from typing import Any
 
 import numpy as np
 
+from tfrecs.errors import MissingLibraryError
+
 try:
     import ml_dtypes
 except ModuleNotFoundError as error:
-    raise ModuleNotFoundError(
+    raise MissingLibraryError(
         'bfloat16 and numbers of 8 bits and fewer need ml_dtypes: pip install "tfrecs[bfloat16]"',
         name=error.name,
     ) from error
@@ -21,7 +23,7 @@ def small_dtype(name: str) -> np.dtype[Any]:
     """
     found = getattr(ml_dtypes, name, None)
     if found is None:
-        raise ModuleNotFoundError(
+        raise MissingLibraryError(
             f"{name} needs a newer ml_dtypes than {ml_dtypes.__version__}", name="ml_dtypes"
         )
     dtype: np.dtype[Any] = np.dtype(found)

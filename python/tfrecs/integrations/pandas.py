@@ -6,12 +6,13 @@ import numpy as np
 
 from tfrecs import _core
 from tfrecs.arrays import BytesArray, RaggedTensor, column_of
+from tfrecs.errors import MissingLibraryError
 from tfrecs.frames import Text, plain, text_columns
 
 try:
     import pandas as pd
 except ModuleNotFoundError as error:
-    raise ModuleNotFoundError(
+    raise MissingLibraryError(
         'to_pandas() needs pandas: pip install "tfrecs[pandas]"', name=error.name
     ) from error
 

@@ -3,12 +3,13 @@
 from typing import Any
 
 from tfrecs import _core
+from tfrecs.errors import MissingLibraryError
 from tfrecs.frames import Text, bool_columns, storable, text_columns
 
 try:
     import polars as pl
 except ModuleNotFoundError as error:
-    raise ModuleNotFoundError(
+    raise MissingLibraryError(
         'to_polars() needs Polars: pip install "tfrecs[polars]"', name=error.name
     ) from error
 

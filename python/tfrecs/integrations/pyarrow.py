@@ -3,12 +3,13 @@
 from typing import Any
 
 from tfrecs import _core
+from tfrecs.errors import MissingLibraryError
 from tfrecs.frames import Text, bool_columns, storable, text_columns
 
 try:
     import pyarrow as pa
 except ModuleNotFoundError as error:
-    raise ModuleNotFoundError(
+    raise MissingLibraryError(
         'to_arrow() needs pyarrow: pip install "tfrecs[arrow]"', name=error.name
     ) from error
 

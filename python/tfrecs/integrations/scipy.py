@@ -1,12 +1,12 @@
 """Sparse tensors as SciPy's sparse arrays."""
 
 from tfrecs.arrays import BytesArray, SparseTensor
-from tfrecs.errors import SpecError
+from tfrecs.errors import MissingLibraryError, SpecError
 
 try:
     import scipy.sparse
 except ModuleNotFoundError as error:
-    raise ModuleNotFoundError(
+    raise MissingLibraryError(
         'to_scipy() needs the library SciPy: pip install "tfrecs[scipy]"', name=error.name
     ) from error
 

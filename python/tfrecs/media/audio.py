@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tfrecs import _core
-from tfrecs.errors import Error, SpecError
+from tfrecs.errors import Error, MissingLibraryError, SpecError
 from tfrecs.limits import checked_limit, checked_threads
 from tfrecs.media.batches import (
     Contents,
@@ -26,7 +26,7 @@ from tfrecs.media.batches import (
 try:
     import soundfile
 except ModuleNotFoundError as error:
-    raise ModuleNotFoundError(
+    raise MissingLibraryError(
         'audio needs soundfile: pip install "tfrecs[audio]"', name=error.name
     ) from error
 

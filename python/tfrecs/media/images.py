@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from tfrecs import _core
 from tfrecs.arrays import BytesArray
-from tfrecs.errors import SpecError
+from tfrecs.errors import MissingLibraryError, SpecError
 from tfrecs.limits import checked_limit, checked_threads
 from tfrecs.media.batches import (
     Contents,
@@ -24,14 +24,14 @@ from tfrecs.media.batches import (
     single,
 )
 from tfrecs.media.pixels import DTYPES, Pixels
-from tfrecs.media.resizing import FILTERS
 
 try:
     from PIL import Image
 
     from tfrecs.media import pictures, png
+    from tfrecs.media.resizing import FILTERS
 except ModuleNotFoundError as error:
-    raise ModuleNotFoundError(
+    raise MissingLibraryError(
         'images need Pillow: pip install "tfrecs[images]"', name=error.name
     ) from error
 
@@ -195,7 +195,10 @@ def _wanted(
     checked_choice("dct_method", dct_method, ("", "INTEGER_ACCURATE", "INTEGER_FAST"))
     fast = dct_method == "INTEGER_FAST"
     if fast and not pictures.HAS_FAST_DCT:
-        raise SpecError('dct_method="INTEGER_FAST" needs simplejpeg: pip install "tfrecs[images]"')
+        raise MissingLibraryError(
+            'dct_method="INTEGER_FAST" needs simplejpeg: pip install "tfrecs[images]"',
+            name="simplejpeg",
+        )
     return pictures.Wanted(
         channels=int(channels),
         dtype=_dtype_name(dtype),

@@ -10,14 +10,14 @@ import numpy.typing as npt
 
 from tfrecs.arrays import BytesArray, RaggedTensor, SparseTensor
 from tfrecs.dataset.parsed import ParsedBatch
-from tfrecs.errors import Error, SpecError, feature_error
+from tfrecs.errors import Error, MissingLibraryError, SpecError, feature_error
 from tfrecs.records import Records
 
 try:
     import pyarrow as pa
     from datasets.features.features import cast_to_python_objects
 except ModuleNotFoundError as error:
-    raise ModuleNotFoundError(
+    raise MissingLibraryError(
         f'to_hf() and from_hf() need datasets: pip install "tfrecs[huggingface]" ({error})',
         name=error.name,
     ) from error

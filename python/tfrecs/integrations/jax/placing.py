@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from tfrecs.dataset.narrowed import Narrowing
-from tfrecs.errors import SpecError
+from tfrecs.errors import MissingLibraryError, SpecError
 
 try:
     import jax
 except ModuleNotFoundError as error:
-    raise ModuleNotFoundError(
+    raise MissingLibraryError(
         'to_jax() needs the library JAX: pip install "tfrecs[jax]"', name=error.name
     ) from error
 

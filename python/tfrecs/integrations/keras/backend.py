@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from tfrecs.dataset.narrowed import Narrowing
+from tfrecs.errors import MissingLibraryError
 
 try:
     import keras
 except ModuleNotFoundError as error:
-    raise ModuleNotFoundError(
+    raise MissingLibraryError(
         'to_keras() needs the library Keras: pip install "tfrecs[keras]"', name=error.name
     ) from error
 

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from tfrecs.arrays import BytesArray, RaggedTensor, SparseTensor
+from tfrecs.errors import MissingLibraryError
 from tfrecs.records import Records
 
 try:
     import tensorflow as tf
 except ModuleNotFoundError as error:
-    raise ModuleNotFoundError(
+    raise MissingLibraryError(
         "to_tf() needs TensorFlow: pip install tensorflow", name=error.name
     ) from error
 

@@ -6,12 +6,12 @@ import numpy as np
 
 from tfrecs.arrays import BytesArray, RaggedTensor, SparseTensor, Values
 from tfrecs.arrays.dense import check_indices, checked_shape
-from tfrecs.errors import SpecError
+from tfrecs.errors import MissingLibraryError, SpecError
 
 try:
     import torch
 except ModuleNotFoundError as error:
-    raise ModuleNotFoundError(
+    raise MissingLibraryError(
         'to_torch() needs PyTorch: pip install "tfrecs[torch]"', name=error.name
     ) from error
 
