@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from tfrecs.errors import SpecError
+from tfrecs.tf import static_shapes as static
 from tfrecs.tf.arithmetic import operands
 from tfrecs.tf.deferred import deferrable
 from tfrecs.tf.dtypes import as_dtype
 from tfrecs.tf.values import Tensor, tensor
 
 
-@deferrable
+@deferrable(rule=static.one_hot)
 def one_hot(
     indices: Any,
     depth: Any,
@@ -75,7 +76,7 @@ def _typed(value: Any, dtype: Any) -> Tensor:
     return value if isinstance(value, Tensor) else tensor(value, dtype)
 
 
-@deferrable
+@deferrable(rule=static.where)
 def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Any:
     """Return values of `x` where the condition is true, else of `y`; without them, the places.
 
@@ -102,7 +103,7 @@ def where_rows(condition: Any, x: Any = None, y: Any = None, name: str | None = 
     return _where_rows(condition, x, y)
 
 
-@deferrable
+@deferrable(rule=static.where_rows)
 def _where_rows(condition: Any, x: Any, y: Any) -> Any:
     if x is None and y is None:
         return _places(condition)

@@ -18,6 +18,7 @@ import numpy as np
 
 from tfrecs.errors import SpecError
 from tfrecs.tf.deferred import deferrable, parts
+from tfrecs.tf.known import Known, known
 from tfrecs.tf.values import Tensor, tensor
 
 _TYPES = ("float32", "float64", "int32", "int64", "string")
@@ -54,7 +55,11 @@ def decode_csv(
         na_value,
         _columns_of(select_cols, len(record_defaults)),
     )
-    return parts(_columns(records, record_defaults, layout), len(record_defaults))  # type: ignore[no-any-return]
+    each = [known(default) for default in record_defaults]
+    rows = known(records).shape
+    columns = [Known(one.dtype, rows) for one in each]
+    made = _columns(records, record_defaults, layout)
+    return parts(made, len(record_defaults), columns)  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True)

@@ -6,20 +6,25 @@ Two things are made of them: what a function given to `map` does is found out by
 
 from __future__ import annotations
 
-import operator
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import wraps
-from typing import Any, NamedTuple, ParamSpec, Self, TypeVar
+from functools import partial, wraps
+from inspect import signature
+from typing import Any, NamedTuple, ParamSpec, Self, TypeAlias, TypeVar, overload
 
 import numpy as np
 
 from tfrecs.tf.dtypes import DType, as_dtype
+from tfrecs.tf.known import UNKNOWN, Integers, Known
 from tfrecs.tf.operators import Operators
 from tfrecs.tf.shapes import TensorShape, compatible
+from tfrecs.tf.static_operators import operated
 from tfrecs.tf.structures import mapped
 from tfrecs.tf.values import SparseTensor, Tensor, tensor, wrapped
+
+# What is known of the result of a function, of the arguments of a call (static_shapes.py).
+Rule: TypeAlias = Callable[..., Known]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -31,9 +36,18 @@ class Deferred(Operators):
     Attributes:
         known_dtype: The type that it will have, where that is known; else None.
         known_shape: As much of its shape as is known; None: nothing.
+        known_integers: The integers that it will have, as far as these are known.
     """
 
-    __slots__ = ("args", "function", "known_dtype", "known_shape", "kwargs", "name")
+    __slots__ = (
+        "args",
+        "function",
+        "known_dtype",
+        "known_integers",
+        "known_shape",
+        "kwargs",
+        "name",
+    )
 
     def __init__(
         self, function: Callable[..., Any], args: tuple[Any, ...] = (), kwargs: Any = None
@@ -43,11 +57,18 @@ class Deferred(Operators):
         self.name = getattr(function, "__name__", "value")
         self.known_shape: TensorShape | None = None
         self.known_dtype: DType | None = None
+        self.known_integers: Integers = None
 
     def of_kind(self, dtype: Any, shape: Any) -> Self:
         """Note of which type and shape it will be, as far as that is known."""
         self.known_dtype = None if dtype is None else as_dtype(dtype)
         self.known_shape = None if shape is None else TensorShape(shape)
+        return self
+
+    def knowing(self, known: Known) -> Self:
+        """Note what is known of it."""
+        self.known_dtype, self.known_integers = known.dtype, known.integers
+        self.known_shape = None if known.shape is UNKNOWN else known.shape
         return self
 
     @property  # type: ignore[misc]
@@ -88,21 +109,29 @@ class Deferred(Operators):
     @property
     def values(self) -> Deferred:
         """The values of what will be a sparse tensor."""
-        return Deferred(_values, (self,)).of_kind(self.known_dtype, None)
+        return Deferred(_values, (self,)).of_kind(self.known_dtype, [None])
 
     @property
     def indices(self) -> Deferred:
         """The indices of what will be a sparse tensor."""
-        return Deferred(_indices, (self,))
+        return Deferred(_indices, (self,)).of_kind("int64", [None, self._rank()])
 
     @property
     def dense_shape(self) -> Deferred:
         """The shape of what will be a sparse tensor."""
-        return Deferred(_dense_shape, (self,))
+        return Deferred(_dense_shape, (self,)).of_kind("int64", [self._rank()])
+
+    def _rank(self) -> int | None:
+        return None if self.known_shape is None else self.known_shape.rank
 
     def set_shape(self, shape: Any) -> None:
-        """Say which shape it will have: nothing is done with it but to show it."""
-        self.known_shape = TensorShape(shape)
+        """Add to what is known of its shape.
+
+        Raises:
+            ValueError: It is known to have another one.
+        """
+        before = UNKNOWN if self.known_shape is None else self.known_shape
+        self.known_shape = before.merge_with(shape)
 
     def get_shape(self) -> TensorShape:
         """Return the shape as far as it is known.
@@ -135,11 +164,7 @@ class Deferred(Operators):
         return made
 
     def _apply(self, function: Callable[..., Any], *values: Any) -> Deferred:
-        made = Deferred(function, values)
-        shape = self.known_shape
-        if function is operator.getitem and type(values[1]) is int and shape and shape.rank:
-            made.of_kind(self.known_dtype, shape[1:])
-        return made
+        return Deferred(function, values).knowing(operated(function, *values))
 
     def _not_yet(self, what: str) -> TypeError:
         return TypeError(
@@ -312,11 +337,17 @@ def fed(feed_dict: Mapping[Any, Any] | None) -> dict[int, Any]:
     return memo
 
 
-def parts(value: Any, count: int | None) -> Any:
-    """Return a list of `count` values, each of which can be had by itself before it is there."""
+def parts(value: Any, count: int | None, each: Sequence[Known] = ()) -> Any:
+    """Return a list of `count` values, each of which can be had by itself before it is there.
+
+    `each` is what is known of them.
+    """
     if count is None or not isinstance(value, Deferred):
         return value
-    return [value[number] for number in range(count)]
+    made = [value[number] for number in range(count)]
+    for one, known in zip(made, each, strict=False):
+        one.knowing(known)
+    return made
 
 
 _noting = threading.local()
@@ -339,14 +370,31 @@ def note(name: str) -> None:
         names.append(name)
 
 
-def deferrable(function: Callable[P, R]) -> Callable[P, R]:
-    """Have a function defer its work where it is given what is not there yet."""
+@overload
+def deferrable(function: Callable[P, R]) -> Callable[P, R]: ...
+@overload
+def deferrable(*, rule: Rule) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
+def deferrable(function: Callable[..., Any] | None = None, rule: Rule | None = None) -> Any:
+    """Have a function defer its work where it is given what is not there yet.
+
+    `rule` returns what is known of the result, of the arguments of the function (static_shapes.py).
+    """
+    if function is None:
+        return partial(deferrable, rule=rule)
 
     @wraps(function)
-    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+    def call(*args: Any, **kwargs: Any) -> Any:
         if is_deferred(args) or is_deferred(kwargs):
             note(function.__name__)
-            return Deferred(function, args, kwargs)  # type: ignore[return-value]
+            made = Deferred(function, args, kwargs)
+            return made if rule is None else made.knowing(_known_of(function, rule, args, kwargs))
         return function(*args, **kwargs)
 
     return call
+
+
+def _known_of(function: Callable[..., Any], rule: Rule, args: Any, kwargs: Any) -> Known:
+    """Return what a rule knows of the result of a call."""
+    bound = signature(function).bind(*args, **kwargs)
+    bound.apply_defaults()
+    return rule(*bound.args, **bound.kwargs)

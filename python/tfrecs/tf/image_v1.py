@@ -8,6 +8,7 @@ import numpy as np
 
 from tfrecs.errors import SpecError
 from tfrecs.tf import image
+from tfrecs.tf import static_inputs as static
 from tfrecs.tf.deferred import deferrable
 from tfrecs.tf.resizing import Sampling, sampled
 from tfrecs.tf.values import tensor
@@ -33,7 +34,7 @@ class ResizeMethod:
 _METHODS = {0: "bilinear", 1: "nearest", "bilinear": "bilinear", "nearest": "nearest"}
 
 
-@deferrable
+@deferrable(rule=static.resized_v1)
 def resize(
     images: Any,
     size: Any,
@@ -61,7 +62,7 @@ def resize(
 resize_images = resize
 
 
-@deferrable
+@deferrable(rule=static.bilinear)
 def resize_bilinear(
     images: Any,
     size: Any,
@@ -73,7 +74,7 @@ def resize_bilinear(
     return sampled(images, size, "bilinear", Sampling(half_pixel_centers, align_corners))
 
 
-@deferrable
+@deferrable(rule=static.nearest)
 def resize_nearest_neighbor(
     images: Any,
     size: Any,

@@ -8,12 +8,14 @@ import numpy as np
 
 from tfrecs.errors import SpecError
 from tfrecs.leaves import load
+from tfrecs.tf import static_inputs as static
+from tfrecs.tf import static_shapes
 from tfrecs.tf.deferred import deferrable
 from tfrecs.tf.dtypes import as_dtype, as_numpy, uint8
 from tfrecs.tf.values import Tensor, single, tensor
 
 
-@deferrable
+@deferrable(rule=static.any_image)
 def decode_image(
     contents: Any,
     channels: int = 0,
@@ -25,7 +27,7 @@ def decode_image(
     return _decoded(contents, channels, dtype, expand_animations)
 
 
-@deferrable
+@deferrable(rule=static.image)
 def decode_jpeg(
     contents: Any,
     channels: int = 0,
@@ -46,7 +48,7 @@ def decode_jpeg(
     return _decoded(contents, channels, uint8, False, dct_method=dct_method)
 
 
-@deferrable
+@deferrable(rule=static.image_of_type)
 def decode_png(
     contents: Any, channels: int = 0, dtype: Any = uint8, name: str | None = None
 ) -> Any:
@@ -54,14 +56,14 @@ def decode_png(
     return _decoded(contents, channels, dtype, False)
 
 
-@deferrable
+@deferrable(rule=static.frames)
 def decode_gif(contents: Any, name: str | None = None) -> Any:
     """Decode all frames of a GIF: shape (frames, height, width, 3)."""
     made = _decoded(contents, 3, uint8, True)
     return Tensor(made.given[None]) if made.ndim == 3 else made  # noqa: PLR2004 - one frame
 
 
-@deferrable
+@deferrable(rule=static.image)
 def decode_bmp(contents: Any, channels: int = 0, name: str | None = None) -> Any:
     """Decode a BMP image.
 
@@ -89,7 +91,7 @@ def _decoded(
     return Tensor(decode(given, channels or 0, kind, expand, dct_method=method))
 
 
-@deferrable
+@deferrable(rule=static.string_scalar)
 def encode_jpeg(
     image: Any,
     format: str = "",
@@ -107,7 +109,7 @@ def encode_jpeg(
     return Tensor(_media().encode_image(np.asarray(tensor(image)), "jpeg", quality=quality))
 
 
-@deferrable
+@deferrable(rule=static.string_scalar)
 def encode_png(image: Any, compression: int = -1, name: str | None = None) -> Any:
     """Encode pixels as a PNG image: bytes.
 
@@ -121,7 +123,7 @@ def encode_png(image: Any, compression: int = -1, name: str | None = None) -> An
     return Tensor(_media().encode_image(pixels, "png", compression=level))
 
 
-@deferrable
+@deferrable(rule=static_shapes.alike)
 def convert_image_dtype(image: Any, dtype: Any, saturate: bool = False, name: Any = None) -> Any:
     """Return pixels of another type, scaled: of integers the whole range, of floats 0 to 1."""
     array, wanted = np.asarray(tensor(image)), as_numpy(dtype)

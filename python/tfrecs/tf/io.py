@@ -19,6 +19,7 @@ from tfrecs.features import (
 )
 from tfrecs.tf import filesystem as gfile
 from tfrecs.tf import python_io
+from tfrecs.tf import static_inputs as static
 from tfrecs.tf.csv import decode_csv
 from tfrecs.tf.deferred import deferrable
 from tfrecs.tf.dtypes import as_dtype
@@ -74,7 +75,7 @@ __all__ = [
 
 
 @renamed(bytes="input_bytes")
-@deferrable
+@deferrable(rule=static.raw)
 def decode_raw(
     input_bytes: Any,
     out_type: Any,
@@ -87,13 +88,13 @@ def decode_raw(
     return wrapped(raw.decode_raw(given, as_dtype(out_type).name, little_endian, fixed_length))
 
 
-@deferrable
+@deferrable(rule=static.typed)
 def parse_tensor(serialized: Any, out_type: Any, name: str | None = None) -> Any:
     """Read a serialized array, as tfrecs.parse_tensor: `tf.io.parse_tensor`."""
     return wrapped(tensors.parse_tensor(single(serialized), as_dtype(out_type).name))
 
 
-@deferrable
+@deferrable(rule=static.string_scalar)
 def serialize_tensor(tensor: Any, name: str | None = None) -> Any:
     """Return an array as bytes, as tfrecs.serialize_tensor: `tf.io.serialize_tensor`."""
     return Tensor(tensors.serialize_tensor(_as_array(tensor)))
@@ -103,7 +104,7 @@ def _as_array(value: Any) -> Any:
     return np.asarray(tensor(value))
 
 
-@deferrable
+@deferrable(rule=static.file_content)
 def read_file(filename: Any, name: str | None = None) -> Any:
     """Return the content of a file, as bytes.
 

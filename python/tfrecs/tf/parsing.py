@@ -8,9 +8,10 @@ from typing import Any, TypeAlias
 
 from tfrecs import parsing
 from tfrecs.errors import SpecError
-from tfrecs.features import FixedLenFeature
 from tfrecs.tf.deferred import Deferred, Looked, is_deferred
+from tfrecs.tf.known import Known, known, of
 from tfrecs.tf.shapes import TensorShape
+from tfrecs.tf.static_inputs import parsed
 from tfrecs.tf.values import Tensor, single, unwrapped, wrapped
 
 Features: TypeAlias = Mapping[str, Any]
@@ -124,8 +125,7 @@ def _examples(parser: Parser, serialized: Any, features: Features, names: Any) -
     call = Deferred(parser, (serialized, asked, names))
     if type(serialized) is Looked:
         serialized.calls.append(call)
-    known = getattr(serialized, "known_shape", None)
-    return _items(call, asked, known or (None,) if parser.in_batches else ())
+    return _items(call, asked, _rows_of(parser, serialized))
 
 
 def _sequences(
@@ -141,20 +141,38 @@ def _sequences(
     context, lists = dict(context or {}), dict(lists or {})
     call = Deferred(parser, (serialized, context or None, lists or None, names))
     padded = {name: one for name, one in lists.items() if hasattr(one, "allow_missing")}
-    asked = [context, lists, padded][:parts]
-    return tuple(
-        _items(Deferred(operator.getitem, (call, part)), names) for part, names in enumerate(asked)
-    )
+    rows = _rows_of(parser, serialized)
+    made = [
+        _items(Deferred(operator.getitem, (call, part)), asked, rows, in_lists=part > 0)
+        for part, asked in enumerate([context, lists][:parts])
+    ]
+    if parts > len(made):
+        lengths = Deferred(operator.getitem, (call, 2))
+        made.append({name: _item(lengths, name, of("int64", rows)) for name in padded})
+    return tuple(made)
+
+
+def _rows_of(parser: Parser, serialized: Any) -> TensorShape:
+    """Return the shape of the records, as far as it is known.
+
+    Raises:
+        ValueError: They are several, and the function takes one.
+    """
+    if not parser.in_batches:
+        known(serialized).shape.assert_has_rank(0)
+        return TensorShape([])
+    return known(serialized).shape
 
 
 def _items(
-    call: Deferred, features: Features, rows: tuple[int | None, ...] | None = None
+    call: Deferred, features: Features, rows: TensorShape, *, in_lists: bool = False
 ) -> dict[str, Any]:
-    """Return what will be parsed, by name; with `rows` before it, of which shape that is known."""
-    items = {name: Deferred(operator.getitem, (call, name)) for name in features}
-    for name, feature in features.items():
-        shape = None
-        if type(feature) is FixedLenFeature and rows is not None:
-            shape = (*rows, *TensorShape(feature.shape))
-        items[name].of_kind(getattr(feature, "dtype", None), shape)
-    return items
+    """Return what will be parsed, by name, of records of which there are `rows`."""
+    return {
+        name: _item(call, name, parsed(feature, rows, in_lists=in_lists))
+        for name, feature in features.items()
+    }
+
+
+def _item(call: Deferred, name: str, known: Known) -> Deferred:
+    return Deferred(operator.getitem, (call, name)).knowing(known)

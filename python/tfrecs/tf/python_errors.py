@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -23,6 +24,7 @@ _CLASSES: list[tuple[type[Exception], type[OpError]]] = [
 ]
 
 _MARK = "_tfrecs_of_numpy_function"
+_inside = threading.local()
 
 
 @contextmanager
@@ -55,9 +57,17 @@ def marked() -> Iterator[None]:
 @contextmanager
 def in_dataset() -> Iterator[None]:
     """Raise marked errors as TensorFlow does in functions of datasets: as one of `tf.errors`."""
+    outer, _inside.dataset = is_in_dataset(), True
     try:
         yield
     except Exception as error:
         if getattr(error, _MARK, False):
             raise _as_tf_error(error) from error
         raise
+    finally:
+        _inside.dataset = outer
+
+
+def is_in_dataset() -> bool:
+    """Whether this thread is in a function of a dataset, whose results TensorFlow checks."""
+    return getattr(_inside, "dataset", False)

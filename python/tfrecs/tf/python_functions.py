@@ -7,10 +7,13 @@ from dataclasses import dataclass
 from functools import partial, wraps
 from typing import Any
 
+import numpy as np
+
 from tfrecs.errors import SpecError
-from tfrecs.tf.deferred import deferrable, parts
+from tfrecs.tf.deferred import Deferred, deferrable, parts
+from tfrecs.tf.known import of
 from tfrecs.tf.ops import convert_to_tensor
-from tfrecs.tf.python_errors import as_tf_errors, marked
+from tfrecs.tf.python_errors import as_tf_errors, is_in_dataset, marked
 from tfrecs.tf.values import Tensor, tensor
 
 
@@ -32,7 +35,11 @@ def py_function(
     """
     if func is None:
         return partial(_decorated, called=py_function, Tout=Tout)
-    return parts(_called(func, _checked(inp, Tout), Tout), _count(Tout))
+    made = _called(func, _checked(inp, Tout), Tout)
+    count = _count(Tout)
+    if count is None:
+        return made.knowing(of(Tout)) if type(made) is Deferred else made
+    return parts(made, count, [of(dtype) for dtype in Tout])
 
 
 def numpy_function(
@@ -86,17 +93,40 @@ class _OfArrays:
 
 @deferrable
 def _called(func: Callable[..., Any], inp: Sequence[Any], types: Any) -> Any:
-    is_numpy = isinstance(func, _OfArrays)
-    with marked() if is_numpy else as_tf_errors():
+    if isinstance(func, _OfArrays):
+        return _called_with_arrays(func, inp, types)
+    with as_tf_errors():
         made = func(*map(convert_to_tensor, inp))
         given = list(made) if isinstance(made, list | tuple) else [made]
-        if not is_numpy:
-            _check_types(given, types)
+        _check_types(given, types)
         if _count(types) is None:
             return tensor(given[0] if len(given) == 1 else made, types)
         if made is None and not types:  # it is called for what it does
             return []
         return [tensor(one, dtype) for one, dtype in zip(given, types, strict=True)]
+
+
+def _called_with_arrays(func: Callable[..., Any], inp: Sequence[Any], types: Any) -> Any:
+    """Return what numpy_function's function makes, of NumPy's types: 1 is int64.
+
+    Raises:
+        InvalidArgumentError: In a dataset: the types are not those that were announced.
+    """
+    with marked():
+        made = func(*map(convert_to_tensor, inp))
+        several = list(made) if isinstance(made, list | tuple) else [made]
+        given = [] if made is None and types in ([], ()) else [_as_numpy(one) for one in several]
+    if is_in_dataset():
+        wanted = [types] if _count(types) is None else list(types)
+        if [one.dtype for one in given] != wanted:
+            kinds = ", ".join(one.dtype.name for one in given)
+            raise SpecError(f"numpy_function has returned {kinds}, and Tout is {types}")
+    return given[0] if _count(types) is None else given
+
+
+def _as_numpy(value: Any) -> Tensor:
+    array = np.asarray(value)
+    return tensor(value) if array.dtype.kind in "SUO" else Tensor(array)
 
 
 def _check_types(given: list[Any], types: Any) -> None:

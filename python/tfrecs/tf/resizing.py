@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tfrecs.errors import SpecError
+from tfrecs.tf import static_inputs as static
 from tfrecs.tf.deferred import deferrable
 from tfrecs.tf.values import Tensor, tensor
 
@@ -48,7 +49,7 @@ class Sampling:
         return (np.arange(want, dtype=np.float32) + half) * scale
 
 
-@deferrable
+@deferrable(rule=static.resized)
 def resize(
     images: Any,
     size: Any,
@@ -73,6 +74,8 @@ def sampled(images: Any, size: Any, method: str, sampling: Sampling) -> Tensor:
     """Return images of another height and width."""
     sampling.check()
     array = np.asarray(tensor(images))
+    if array.ndim not in (3, 4):
+        raise SpecError(f"images must have either 3 or 4 dimensions, not shape {array.shape}")
     lengths = zip((-3, -2), np.asarray(tensor(size)).tolist(), strict=True)
     if method == "nearest":
         for axis, want in lengths:

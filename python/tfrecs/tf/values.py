@@ -104,8 +104,15 @@ class Tensor(Operators):
             raise
 
     def __getitem__(self, index: Any) -> Any:
-        """Return an element, a row, or some of them."""
-        return wrapped(np.asarray(self)[_index(index)])
+        """Return an element, a row, or some of them.
+
+        Raises:
+            InvalidArgumentError: There is no such one, or there are not as many dimensions.
+        """
+        try:
+            return wrapped(np.asarray(self)[_index(index)])
+        except IndexError as error:
+            raise SpecError(f"slice index {index} of shape {self.shape}: {error}") from error
 
     def __iter__(self) -> Iterator[Any]:
         """Iterate over the rows.
