@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import needs
 from mutants import covering, outcome, processes, python_runs, register, rust_runs
 from mutants.covering import Covering
 from mutants.outcome import KILLED, SURVIVED, UNCOVERED
@@ -233,6 +234,23 @@ def test_toy_mutants_are_judged(toy: Path) -> None:
     assert found["while a < 3: → while (a <= 3):"].result == SURVIVED
     assert found["while a < 3: → while (a >= 3):"].by == "tests/test_toy.py::test_often"
     assert found["return 1 → return None"].result == UNCOVERED
+
+
+def test_tests_are_found_by_line_or_in_changed_files_by_file() -> None:
+    path = "python/tfrecs/__init__.py"
+    assert COVERING.tests(path, 3, 3) == ["tests/test_toy.py::test_most"]
+    assert COVERING.tests(path, 4, 5) == []
+    assert len(COVERING.tests_of_file(path)) == 2
+    changed = Covering(COVERING.seconds, COVERING.lines, {path})
+    assert len(changed.tests(path, 4, 5)) == 2
+
+
+def test_what_a_killed_process_has_measured_is_left_out(tmp_path: Path) -> None:
+    needs.found("coverage")
+    (tmp_path / "a.data.host.pid1.x").write_bytes(b"SQLite format 3\0" + bytes(5000))
+    (tmp_path / "a.tests").write_text('["tests/test_a.py::test_a", 1.5, "passed"]\n' * 2)
+    found = covering._gathered(tmp_path, tmp_path)
+    assert found == {"tests": ["tests/test_a.py::test_a"], "seconds": [3.0], "lines": {}}
 
 
 def test_an_endless_mutant_ends(tmp_path: Path) -> None:

@@ -129,8 +129,21 @@ def _measure(root: Path, data: Path, venv: str, file: str) -> None:
 
 def _gathered(root: Path, data: Path) -> dict[str, object]:
     """Put together what all processes have measured."""
-    from coverage import CoverageData
+    seconds = _timed(data)
+    tests = sorted(seconds)
+    numbers = {test: number for number, test in enumerate(tests)}
+    lines: dict[str, dict[int, set[int]]] = defaultdict(lambda: defaultdict(set))
+    for part in sorted(data.glob("*.data.*")):
+        for file, line, context in _executed(part):
+            number = numbers.get(context.partition(" (")[0])
+            if number is not None:
+                lines[str(Path(file).relative_to(root))][line].add(number)
+    listed = {path: {line: sorted(of) for line, of in it.items()} for path, it in lines.items()}
+    return {"tests": tests, "seconds": [seconds[test] for test in tests], "lines": listed}
 
+
+def _timed(data: Path) -> dict[str, float]:
+    """Return how long each test took that passed."""
     seconds: dict[str, float] = defaultdict(float)
     failed = set()
     for noted in data.glob("*.tests"):
@@ -139,23 +152,26 @@ def _gathered(root: Path, data: Path) -> dict[str, object]:
             seconds[test] += duration
             if outcome != "passed":
                 failed.add(test)
-    tests = sorted(set(seconds) - failed)
-    print(f"mutants: {len(tests)} tests; left out, as they fail or skip here: {sorted(failed)}")
-    numbers = {test: number for number, test in enumerate(tests)}
-    lines: dict[str, dict[int, set[int]]] = defaultdict(lambda: defaultdict(set))
-    for part in data.glob("*.data.*"):
-        measured = CoverageData(str(part))
+    print(f"mutants: {len(seconds)} tests; left out, as they fail or skip here: {sorted(failed)}")
+    return {test: taken for test, taken in seconds.items() if test not in failed}
+
+
+def _executed(part: Path) -> list[tuple[str, int, str]]:
+    """Return file, line and context of all that one process has executed."""
+    from coverage import CoverageData
+    from coverage.exceptions import CoverageException
+
+    measured = CoverageData(str(part))
+    try:
         measured.read()
-        for file in measured.measured_files():
-            path = str(Path(file).relative_to(root))
-            for line, contexts in measured.contexts_by_lineno(file).items():
-                named = (context.partition(" (")[0] for context in contexts)
-                lines[path][line] |= {numbers[test] for test in named if test in numbers}
-    listed = {
-        path: {line: sorted(of) for line, of in found.items() if of}
-        for path, found in lines.items()
-    }
-    return {"tests": tests, "seconds": [seconds[test] for test in tests], "lines": listed}
+        return [
+            (file, line, context)
+            for file in measured.measured_files()
+            for line, contexts in measured.contexts_by_lineno(file).items()
+            for context in contexts
+        ]
+    except CoverageException:
+        return []  # of a process that its test has killed while it wrote
 
 
 if __name__ == "__main__":
