@@ -245,6 +245,27 @@ def test_tests_are_found_by_line_or_in_changed_files_by_file() -> None:
     assert len(changed.tests(path, 4, 5)) == 2
 
 
+def test_a_default_is_tested_by_the_tests_of_its_function(toy: Path) -> None:
+    """It is evaluated at import, which coverage counts for one test alone."""
+    place = toy / "python" / "tfrecs" / "__init__.py"
+    place.write_text("def most(a, b, c=2):\n    return max(a, b, c)\n")
+    (toy / "tests" / "test_toy.py").write_text(
+        "import tfrecs\n"
+        "def test_name(): assert tfrecs.most\n"
+        "def test_most(): assert tfrecs.most(0, 0) == 2\n"
+    )
+    name, most = "tests/test_toy.py::test_name", "tests/test_toy.py::test_most"
+    lines = {"python/tfrecs/__init__.py": {1: [name], 2: [most]}}
+    runs = python_runs.PythonRuns("toy", Covering({name: 0.1, most: 0.1}, lines))
+    (mutant,) = (it for it in python_runs.all_python() if "add 1" in it.what)
+    assert runs.run(mutant).by == most
+
+
+def test_tests_that_are_gone_are_left_out(toy: Path) -> None:
+    seconds = {"tests/test_toy.py::test_most": 1.0, "tests/test_toy.py::test_renamed": 2.0}
+    assert covering._present(seconds) == {"tests/test_toy.py::test_most": 1.0}
+
+
 def test_what_a_killed_process_has_measured_is_left_out(tmp_path: Path) -> None:
     needs.found("coverage")
     (tmp_path / "a.data.host.pid1.x").write_bytes(b"SQLite format 3\0" + bytes(5000))

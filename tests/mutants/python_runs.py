@@ -6,14 +6,14 @@ import time
 from pathlib import Path
 
 from mutants.copies import PACKAGE, REPO, environment, package_copy
-from mutants.covering import SUITES, Covering
+from mutants.covering import LAST_LINE, SUITES, Covering
 from mutants.outcome import KILLED, SURVIVED, UNCOVERED, Outcome, killer
 from mutants.processes import run
 from mutants.python_sites import mutants_of
 from mutants.site import Mutant
 
 # Tests of a mutant that would take longer than this together: the quickest of them.
-MOST_SECONDS = 240.0
+MOST_SECONDS = 120.0
 
 
 def all_python() -> list[Mutant]:
@@ -53,13 +53,15 @@ class PythonRuns:
         return Outcome(mutant, KILLED, by, seconds)
 
     def _tests(self, mutant: Mutant) -> list[str]:
-        """Return the tests that execute its line, or its function, or its file; not too many."""
+        """Return the tests of its line, then of its function, or of its file; not too many.
+
+        A line that runs at import (a default, a decorator) counts only for the test that
+        imported it first, so the tests of the function follow those of the line.
+        """
         covering = self._covering
         found = covering.tests(mutant.path, mutant.line, mutant.line)
-        if mutant.lines == (0, 0) or not found:
-            # What runs at import time counts for whichever test imported it first.
-            wide = covering.tests_of_file(mutant.path) if mutant.lines == (0, 0) else []
-            found = wide or found or covering.tests(mutant.path, *mutant.lines)
+        around = (1, LAST_LINE) if mutant.lines == (0, 0) else mutant.lines
+        found = list(dict.fromkeys([*found, *covering.tests(mutant.path, *around)]))
         chosen: list[str] = []
         total = 0.0
         for test in found:
