@@ -96,22 +96,24 @@ class DType:
         return DType, (self.name,)
 
 
-def as_dtype(given: Any) -> DType:
+def as_dtype(type_value: Any) -> DType:
     """Return the DType of whatever names a type; Python's int is int32, and float float32.
 
     Raises:
         TypeError: It names none.
     """
-    if isinstance(given, DType):
-        return given
-    if given is int:
+    if isinstance(type_value, DType):
+        return type_value
+    if type_value is int:
         return int32
-    if isinstance(given, np.dtype) and given.kind in "SUO":
+    if isinstance(type_value, np.dtype) and type_value.kind in "SUO":
         return string
     try:
-        name = type_name(given, "dtype")
+        name = type_name(type_value, "dtype")
     except ValueError as error:
-        raise TypeError(f"Cannot convert the argument {given!r} to a TensorFlow DType.") from error
+        raise TypeError(
+            f"Cannot convert the argument {type_value!r} to a TensorFlow DType."
+        ) from error
     return string if name == "bytes" else DType(name)
 
 

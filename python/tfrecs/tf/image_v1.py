@@ -67,8 +67,8 @@ def resize_bilinear(
     images: Any,
     size: Any,
     align_corners: bool = False,
-    half_pixel_centers: bool = False,
     name: str | None = None,
+    half_pixel_centers: bool = False,
 ) -> Any:
     """Resize images between their pixels, as `tf.compat.v1.image.resize_bilinear`: float32."""
     return sampled(images, size, "bilinear", Sampling(half_pixel_centers, align_corners))
@@ -79,8 +79,8 @@ def resize_nearest_neighbor(
     images: Any,
     size: Any,
     align_corners: bool = False,
-    half_pixel_centers: bool = False,
     name: str | None = None,
+    half_pixel_centers: bool = False,
 ) -> Any:
     """Resize images by taking pixels, as `tf.compat.v1.image.resize_nearest_neighbor`."""
     return sampled(images, size, "nearest", Sampling(half_pixel_centers, align_corners))

@@ -96,6 +96,7 @@ def encode_jpeg(
     image: Any,
     format: str = "",
     quality: int = 95,
+    *,
     name: str | None = None,
     **others: Any,
 ) -> Any:

@@ -1,4 +1,4 @@
-"""Keywords that functions had in TensorFlow 1, beside those that they have now."""
+"""Arguments as functions had them in TensorFlow 1: by other keywords, and in another order."""
 
 from __future__ import annotations
 
@@ -32,6 +32,38 @@ def renamed(**old: str) -> Callable[[Callable[..., R]], Callable[..., R]]:
         return call
 
     return decorate
+
+
+def ordered(function: Callable[..., R], names: str) -> Callable[..., R]:
+    """Return a function whose positional arguments are in the order of `names`.
+
+    What it takes besides, it takes by keyword.
+
+    Example:
+        >>> from tfrecs import tf
+        >>> size = ordered(tf.size, "input name out_type")
+        >>> size([1, 2], "count", tf.int64).dtype
+        tf.int64
+    """
+    order = names.split()
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+
+    @wraps(function)
+    def call(*args: Any, **kwargs: Any) -> R:
+        if len(args) > len(order):
+            raise TypeError(f"{_name(function)}() takes {len(order)} arguments, not {len(args)}")
+        given = dict(zip(order, args, strict=False))
+        twice = given.keys() & kwargs.keys()
+        if twice:
+            raise TypeError(f"{_name(function)}() got several values for {', '.join(twice)}")
+        return function(**given, **kwargs)
+
+    call.__signature__ = inspect.Signature([inspect.Parameter(one, kind) for one in order])  # type: ignore[attr-defined]
+    return call
+
+
+def _name(function: Callable[..., Any]) -> str:
+    return getattr(function, "__name__", "function")
 
 
 def _check_once(

@@ -184,7 +184,7 @@ logical_or = _of_truths(np.logical_or, "Whether one of them is so.")
 
 @deferrable(rule=operators.matmul)
 def matmul(
-    a: Any, b: Any, transpose_a: bool = False, transpose_b: bool = False, name: Any = None
+    a: Any, b: Any, transpose_a: bool = False, transpose_b: bool = False, *, name: Any = None
 ) -> Any:
     """Return the product of matrices, of which each may be transposed first."""
     first = np.swapaxes(np.asarray(tensor(a)), -1, -2) if transpose_a else a
@@ -258,14 +258,19 @@ def transpose(a: Any, perm: Any = None, conjugate: bool = False, name: str | Non
 
 @deferrable(rule=static.gather)
 def gather(
-    params: Any, indices: Any, validate_indices: Any = None, axis: int = 0, name: str | None = None
+    params: Any,
+    indices: Any,
+    validate_indices: Any = None,
+    axis: int | None = None,
+    *,
+    name: str | None = None,
 ) -> Any:
     """Return the rows, or what else an axis counts, at places.
 
     Raises:
         InvalidArgumentError: There is no such row, or axis.
     """
-    array, places = np.asarray(tensor(params)), np.asarray(tensor(indices))
+    array, places, axis = np.asarray(tensor(params)), np.asarray(tensor(indices)), int(axis or 0)
     _check_axes(axis, array.ndim)
     count = array.shape[axis]
     if places.size and not 0 <= places.min() <= places.max() < count:
@@ -337,7 +342,9 @@ def ensure_shape(x: Any, shape: Any, name: str | None = None) -> Any:
 
 @renamed(tensor="input")
 @deferrable(rule=static.alike)
-def ones_like(input: Any, dtype: Any = None, name: str | None = None, optimize: bool = True) -> Any:
+def ones_like(
+    input: Any, dtype: Any = None, name: str | None = None, *, optimize: bool = True
+) -> Any:
     """Return as many ones."""
     given = tensor(input)
     return ones(given.shape, given.dtype if dtype is None else dtype)
@@ -346,7 +353,7 @@ def ones_like(input: Any, dtype: Any = None, name: str | None = None, optimize: 
 @renamed(tensor="input")
 @deferrable(rule=static.alike)
 def zeros_like(
-    input: Any, dtype: Any = None, name: str | None = None, optimize: bool = True
+    input: Any, dtype: Any = None, name: str | None = None, *, optimize: bool = True
 ) -> Any:
     """Return as many zeros; of strings, empty ones."""
     given = tensor(input)

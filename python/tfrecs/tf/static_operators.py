@@ -66,7 +66,7 @@ def _broadcast_dim(one: int | None, other: int | None) -> int | None:
 
 
 def matmul(
-    a: Any, b: Any, transpose_a: bool = False, transpose_b: bool = False, *others: Any
+    a: Any, b: Any, transpose_a: bool = False, transpose_b: bool = False, **others: Any
 ) -> Known:
     """Infer a product of matrices."""
     left, right = known(a).shape, known(b).shape

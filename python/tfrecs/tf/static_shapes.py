@@ -43,7 +43,7 @@ def reversed_along(tensor: Any, axis: Any, name: Any = None) -> Known:
     return Known(given.dtype, given.shape)
 
 
-def alike(input: Any, dtype: Any = None, *others: Any) -> Known:
+def alike(input: Any, dtype: Any = None, *others: Any, **options: Any) -> Known:
     """Infer `zeros_like` and `ones_like`."""
     given = known(input)
     return of(given.dtype if dtype is None else dtype, given.shape)
@@ -276,7 +276,7 @@ def transpose(a: Any, perm: Any = None, *others: Any) -> Known:
     return of(given.dtype, None if length is None else [None] * length)
 
 
-def gather(params: Any, indices: Any, validate: Any = None, axis: Any = 0, *others: Any) -> Known:
+def gather(params: Any, indices: Any, validate: Any = None, axis: Any = 0, **others: Any) -> Known:
     """Infer `gather`."""
     given, places = known(params), known(indices)
     at = 0 if axis is None else known(axis).integers

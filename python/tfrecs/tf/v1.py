@@ -17,13 +17,15 @@ import sys
 from typing import Any
 
 from tfrecs.tf import image_v1 as image
+from tfrecs.tf import io_v1 as io
+from tfrecs.tf import ops_v1 as math
 from tfrecs.tf.choosing import where_rows as where
 
-__all__ = ["image", "where"]
+__all__ = ["image", "io", "math", "where"]
 
 
 def __getattr__(name: str) -> Any:
-    return getattr(sys.modules["tfrecs.tf"], name)
+    return getattr(math if name in math.__all__ else sys.modules["tfrecs.tf"], name)
 
 
 def __dir__() -> list[str]:

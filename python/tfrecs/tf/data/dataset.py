@@ -310,7 +310,6 @@ class Dataset(making.Making, Iterable[Any]):
         map_func: Callable[..., Any],
         num_parallel_calls: Any = None,
         deterministic: bool | None = None,
-        name: str | None = None,
         **others: Any,
     ) -> Dataset:
         """Return what a function makes of each element; a tuple's parts are its arguments.

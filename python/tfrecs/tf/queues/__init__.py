@@ -10,12 +10,11 @@ and at the latest with the process. Where none were started, whoever takes from 
 `NAMES` is what tf has of it: nobody else knows of this folder.
 """
 
-from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
 from tfrecs.tf import filesystem as gfile
-from tfrecs.tf import io, ops, python_functions, sparse
+from tfrecs.tf import io_v1, ops_v1, python_functions, sparse
 from tfrecs.tf.deferred import SparseTensorValue
 from tfrecs.tf.queues import batching, config, graph, queue, readers, threads
 
@@ -58,19 +57,18 @@ def _of(module: Any, names: str) -> dict[str, Any]:
 
 NAMES: dict[str, dict[str, Any]] = {
     "tf": {
-        **_of(io, _MOVED),
+        **_of(io_v1, _MOVED),
         **_of(graph, _GRAPHS),
         **_of(readers, _READERS),
         **_of(queue, "FIFOQueue PaddingFIFOQueue RandomShuffleQueue"),
         **dict.fromkeys(_NOTHING_TO_DO.split(), graph.no_op),
         **dict.fromkeys(_IGNORED.split(), SimpleNamespace),
         **_of(config, _CONFIGS),
-        **{f"to_{name}": partial(ops.cast, dtype=name) for name in ("int32", "int64")},
+        **_of(ops_v1, "to_float to_int32 to_int64"),
         "SparseTensorValue": SparseTensorValue,
         "gfile": gfile,
         "py_func": python_functions.numpy_function,
         "sparse_tensor_to_dense": sparse.to_dense,
-        "to_float": partial(ops.cast, dtype="float32"),
     },
     "tf.io.gfile": _FILES,
     "tf.train": {
