@@ -100,15 +100,23 @@ def _has_no_rows(part: Any) -> bool:
 
 
 def row_of(batch: Any, row: int) -> Any:
-    """Return a row of a batch.
-
-    Raises:
-        SpecError: The batch has a SparseTensor, of which there are no rows.
-    """
+    """Return a row of a batch; of a SparseTensor, the SparseTensor of that row."""
     if isinstance(batch, Mapping):
         return {name: row_of(column, row) for name, column in batch.items()}
     if isinstance(batch, tuple):
         return tuple([row_of(column, row) for column in batch])
     if isinstance(batch, SparseTensor):
-        raise SpecError("unbatch() takes no SparseTensor apart; ask for a RaggedFeature instead")
+        return sparse_row(batch, row)
     return None if batch is None else batch[row]
+
+
+def sparse_row(batch: SparseTensor, row: int) -> SparseTensor:
+    """Return a row of a SparseTensor, with one dimension less.
+
+    Raises:
+        SpecError: It has one dimension only.
+    """
+    if len(batch.dense_shape) < 2:  # noqa: PLR2004 - rows, and what is in them
+        raise SpecError("unbatch() needs a SparseTensor of two dimensions or more")
+    mine = batch.indices[:, 0] == row
+    return SparseTensor(batch.indices[mine, 1:], batch.values[mine], batch.dense_shape[1:])

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tfrecs.errors import SpecError
+from tfrecs.status import UnimplementedError
 from tfrecs.tf.conversion import array_of
 from tfrecs.tf.dtypes import as_dtype
 from tfrecs.tf.operators import Operators
@@ -87,6 +88,8 @@ def operands(name: str, *values: Any) -> list[Array]:
         text = f"{name} of {left} and {right}: both must have one type; see tf.cast"
         raise TypeError(text) if name == "truediv" else SpecError(text)
     dtype = as_dtype(first.dtype)
+    if name == "mul" and dtype == "bool" and isinstance(values[0], Operators):
+        return [first, _as_truths(values[1])]
     try:
         return [
             np.asarray(value) if isinstance(value, Operators) else array_of(value, dtype)
@@ -97,6 +100,20 @@ def operands(name: str, *values: Any) -> list[Array]:
         if name == "add" and isinstance(values[0], Operators):
             raise SpecError(str(error)) from error
         raise
+
+
+def _as_truths(value: Any) -> Array:
+    """Return numbers as truth values: TensorFlow takes them so beside a bool tensor.
+
+    Raises:
+        UnimplementedError: It is text.
+    """
+    array = np.asarray(value)
+    if isinstance(value, Operators):
+        return array
+    if array.dtype.kind in "SUO":
+        raise UnimplementedError(f"{value!r} is no truth value")
+    return array.astype(bool)
 
 
 def _check_type(name: str, dtype: str) -> None:

@@ -29,16 +29,19 @@ _inside = threading.local()
 
 @contextmanager
 def as_tf_errors() -> Iterator[None]:
-    """Raise what a block raises as one of `tf.errors`; those stay as they are."""
+    """Raise what user code raises as one of `tf.errors`, by Python's classes.
+
+    One of `tf.errors` itself is an UnknownError, as in TensorFlow, caused by it.
+    """
     try:
         yield
-    except OpError:
-        raise
     except Exception as error:
         raise _as_tf_error(error) from error
 
 
 def _as_tf_error(error: Exception) -> OpError:
+    if isinstance(error, OpError):
+        return UnknownError(f"{type(error).__name__}: {error}")
     kinds = (theirs for ours, theirs in _CLASSES if isinstance(error, ours))
     return next(kinds, UnknownError)(f"{type(error).__name__}: {error}")
 
@@ -49,8 +52,7 @@ def marked() -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        if not isinstance(error, OpError):
-            setattr(error, _MARK, True)
+        setattr(error, _MARK, True)
         raise
 
 

@@ -95,15 +95,24 @@ class _OfArrays:
 def _called(func: Callable[..., Any], inp: Sequence[Any], types: Any) -> Any:
     if isinstance(func, _OfArrays):
         return _called_with_arrays(func, inp, types)
+    given = [convert_to_tensor(one) for one in inp]
     with as_tf_errors():
-        made = func(*map(convert_to_tensor, inp))
-        given = list(made) if isinstance(made, list | tuple) else [made]
-        _check_types(given, types)
-        if _count(types) is None:
-            return tensor(given[0] if len(given) == 1 else made, types)
-        if made is None and not types:  # it is called for what it does
-            return []
-        return [tensor(one, dtype) for one, dtype in zip(given, types, strict=True)]
+        made = func(*given)
+    try:
+        return _typed(made, types)
+    except (TypeError, ValueError) as error:
+        raise SpecError(f"py_function has returned what is not {types}: {error}") from error
+
+
+def _typed(made: Any, types: Any) -> Any:
+    """Return what py_function's function has made, as values of types."""
+    given = list(made) if isinstance(made, list | tuple) else [made]
+    _check_types(given, types)
+    if _count(types) is None:
+        return tensor(given[0] if len(given) == 1 else made, types)
+    if made is None and not types:  # it is called for what it does
+        return []
+    return [tensor(one, dtype) for one, dtype in zip(given, types, strict=True)]
 
 
 def _called_with_arrays(func: Callable[..., Any], inp: Sequence[Any], types: Any) -> Any:

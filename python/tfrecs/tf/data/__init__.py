@@ -3,8 +3,9 @@
 from typing import Any
 
 from tfrecs.tf.data import experimental
-from tfrecs.tf.data.dataset import AUTOTUNE, Dataset, DatasetIterator, GraphIterator, Options
+from tfrecs.tf.data.dataset import AUTOTUNE, Dataset, Options
 from tfrecs.tf.data.files import FixedLengthRecordDataset, TextLineDataset, TFRecordDataset
+from tfrecs.tf.data.iterators import DatasetIterator, GraphIterator
 from tfrecs.tf.missing import no_such
 
 INFINITE_CARDINALITY = -1

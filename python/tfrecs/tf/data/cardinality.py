@@ -23,6 +23,7 @@ from tfrecs.dataset.repeat import Repeat
 from tfrecs.dataset.several import Several
 from tfrecs.dataset.take import Skip
 from tfrecs.dataset.unbatch import Unbatch
+from tfrecs.tf.data.steps import AllSkipped
 
 INFINITE, UNKNOWN = -1, -2
 
@@ -108,4 +109,5 @@ _RULES: dict[type[Node], Callable[..., Length]] = {
     Unbatch: _unbatched,
     Repeat: _repeated,
     Skip: _skipped,
+    AllSkipped: _skipped,
 }

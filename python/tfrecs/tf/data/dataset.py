@@ -7,22 +7,20 @@ import secrets
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Self
 
-from tfrecs import _core
 from tfrecs.dataset import Dataset as Plan
 from tfrecs.dataset.batch import Batch
 from tfrecs.dataset.cache_file import CacheFile
 from tfrecs.dataset.kinds import parsed_of, parsed_where_read
 from tfrecs.errors import MissingFileError, SpecError
 from tfrecs.limits import checked_limit, checked_threads
-from tfrecs.status import FailedPreconditionError, OutOfRangeError
 from tfrecs.tf.data import making, padding
 from tfrecs.tf.data.bound import bound
 from tfrecs.tf.data.cardinality import INFINITE, UNKNOWN, cardinality_of
-from tfrecs.tf.data.elements import Function, applied, as_numpy, normal
+from tfrecs.tf.data.elements import Function, applied, normal
+from tfrecs.tf.data.iterators import DatasetIterator, GraphIterator, NumpyIterator
 from tfrecs.tf.data.parsed_ahead import ParsedAhead
-from tfrecs.tf.data.steps import Formed, SameEachTime
+from tfrecs.tf.data.steps import AllSkipped, Formed, SameEachTime
 from tfrecs.tf.data.tracing import gives_records, stacks, traced
-from tfrecs.tf.deferred import Deferred, Upcoming
 from tfrecs.tf.missing import no_such
 from tfrecs.tf.ops import constant
 from tfrecs.tf.values import Tensor, tensor, wrapped
@@ -36,86 +34,6 @@ WHOLE = 2**62
 CYCLE = 8
 
 
-class DatasetIterator(_core.Exclusive, Iterator[Any]):
-    """A pass over a dataset: gives values, and the states of the plan's own iterator.
-
-    Threads may share it: each element goes to exactly one of them.
-    """
-
-    def __init__(self, begin: Callable[[], Iterator[Any]]) -> None:
-        """Begin with the first element."""
-        self._begin = begin
-        self.elements = begin()
-
-    def _next(self) -> Any:
-        """Return the next element."""
-        return wrapped(next(self.elements))
-
-    def next(self) -> Any:
-        """Return the next element, as `next()` does."""
-        return self.__next__()
-
-    def get_next(self, name: str | None = None) -> Any:
-        """Return the next element.
-
-        Raises:
-            OutOfRangeError: There is none.
-        """
-        try:
-            return self.__next__()
-        except StopIteration:
-            raise OutOfRangeError("End of sequence") from None
-
-
-class GraphIterator(DatasetIterator):
-    """A pass in code for graphs: `get_next()` stands for the next element of each run."""
-
-    def __init__(self, begin: Callable[[], Iterator[Any]], *, waits: bool = False) -> None:
-        """Begin with the first element, now or (`waits`) when `initializer` is run."""
-        super().__init__(begin)
-        self._ahead: list[Any] = []
-        self._asked: list[Upcoming] = []
-        self._waits = waits
-
-    def _next(self) -> Any:
-        """Return the next element."""
-        return self._ahead.pop() if self._ahead else super()._next()
-
-    def get_next(self, name: str | None = None) -> Any:
-        """Return what will be the next element, each time that it is computed.
-
-        One is made ahead, to see of what parts they are. Without a session, `numpy()` and the like
-        take the elements in the order of the calls.
-        """
-        upcoming = Upcoming(self._computed, self._claim)
-        self._asked.append(upcoming)
-        try:
-            self._ahead = [next(self)]
-        except StopIteration:
-            return upcoming
-        return _like(self._ahead[0], upcoming)
-
-    def _claim(self, wanted: Upcoming) -> None:
-        """Give elements to those that were asked for, in order, up to one."""
-        while wanted in self._asked:
-            self._asked[0].element = wrapped(self._computed())
-            self._asked.pop(0)
-
-    def _computed(self) -> Any:
-        if self._waits:
-            raise FailedPreconditionError("the iterator has not been initialized")
-        return super().get_next()
-
-    @property
-    def initializer(self) -> Deferred:
-        """What begins again, when it is run."""
-        return Deferred(self._begin_again)
-
-    def _begin_again(self) -> None:
-        with self._turn:
-            self._ahead, self.elements, self._waits = [], self._begin(), False
-
-
 def _truth(value: Any) -> bool:
     made = tensor(value)
     if made.shape != () or made.dtype != "bool":
@@ -124,15 +42,6 @@ def _truth(value: Any) -> bool:
             f"{made.shape}"
         )
     return bool(made)
-
-
-def _like(element: Any, upcoming: Any) -> Any:
-    """Return the parts of an element that is not there yet, in the structure of one that is."""
-    if isinstance(element, dict):
-        return {name: _like(one, upcoming[name]) for name, one in element.items()}
-    if isinstance(element, tuple):
-        return tuple([_like(one, upcoming[place]) for place, one in enumerate(element)])
-    return upcoming
 
 
 class Dataset(making.Making, Iterable[Any]):
@@ -202,7 +111,7 @@ class Dataset(making.Making, Iterable[Any]):
 
     def as_numpy_iterator(self) -> Iterator[Any]:
         """Yield the elements as arrays, NumPy's scalars and bytes."""
-        return map(as_numpy, self._begun())
+        return NumpyIterator(self._begun)
 
     def make_one_shot_iterator(self) -> GraphIterator:
         """Begin a pass, as TensorFlow 1 did."""
@@ -271,7 +180,9 @@ class Dataset(making.Making, Iterable[Any]):
         return self._alike(lambda plan: plan.take(int(count)))
 
     def skip(self, count: Any, name: str | None = None) -> Dataset:
-        """Return the elements behind the first `count`."""
+        """Return the elements after the first `count`, or none if that is -1."""
+        if int(count) < 0:
+            return self._alike(lambda plan: Plan.of(AllSkipped(plan.node, 0)))
         return self._alike(lambda plan: plan.skip(int(count)))
 
     def shard(self, num_shards: Any, index: Any, name: str | None = None) -> Dataset:

@@ -17,7 +17,7 @@ from tfrecs.errors import SpecError
 from tfrecs.limits import checked_integer, checked_limits, checked_threads
 from tfrecs.paths import local_path
 from tfrecs.tf.data.dataset import AUTOTUNE, Dataset
-from tfrecs.tf.data.rows import listed
+from tfrecs.tf.data.rows import Generated, listed
 from tfrecs.tf.values import Tensor
 
 Opener = Callable[[tuple[str, ...], int], Node]
@@ -177,7 +177,8 @@ def _records_of(filenames: Any, opened: Opener, num_parallel_reads: int | None) 
         one = lambda name: Plan.of(opened(_names(name), 1))  # noqa: E731
         return filenames.plan.interleave(one, turns, 1)
     names = _names(filenames)
-    return Plan.of(opened(names, turns) if names else listed("files()", []))
+    # Of no names there are no elements, but their number is unknown to TensorFlow all the same.
+    return Plan.of(opened(names, turns) if names else Generated("files()", lambda: iter(())))
 
 
 def _names(given: Any) -> tuple[str, ...]:

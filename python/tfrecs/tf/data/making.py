@@ -40,7 +40,13 @@ class Making:
 
     @classmethod
     def from_tensors(cls, tensors: Any, name: str | None = None) -> Any:
-        """Return a dataset of one element."""
+        """Return a dataset of one element.
+
+        Raises:
+            InvalidArgumentError: It is None.
+        """
+        if tensors is None:
+            raise SpecError("from_tensors() needs an element, and not None")
         return cls.of(Plan.of(listed("from_tensors(...)", [normal(tensors)])))
 
     @classmethod
@@ -52,6 +58,8 @@ class Making:
             >>> list(tf.data.Dataset.from_tensor_slices(([1, 2], ["a", "b"])).as_numpy_iterator())
             [(np.int32(1), b'a'), (np.int32(2), b'b')]
         """
+        if tensors is None:
+            raise SpecError("from_tensor_slices() needs an array, and not None")
         return cls.of(Plan.of(sliced(normal(tensors))))
 
     @classmethod

@@ -14,6 +14,7 @@ from tfrecs.dataset.order import Length
 from tfrecs.dataset.root import Root
 from tfrecs.dataset.saved import Saved, State
 from tfrecs.dataset.stage import Run, Stage
+from tfrecs.dataset.unbatch import sparse_row
 from tfrecs.errors import SpecError
 from tfrecs.tf.data.elements import flat
 from tfrecs.tf.structures import like
@@ -120,7 +121,9 @@ def sliced(structure: Any) -> Given:
     Raises:
         SpecError: They have not equally many, or one is a single value.
     """
-    parts = flat(structure)
+    parts = [part for part in flat(structure) if part is not None]
+    if not parts:
+        raise SpecError("from_tensor_slices() needs an array, and there is none")
     counts = {_rows(part) for part in parts}
     if len(counts) != 1:
         raise SpecError(f"from_tensor_slices() needs arrays of equally many rows, not {counts}")
@@ -141,10 +144,8 @@ def _row(structure: Any, row: int) -> Any:
     if isinstance(structure, tuple):
         return like(structure, [_row(one, row) for one in structure])
     if isinstance(structure, SparseTensor):
-        mine = structure.indices[:, 0] == row
-        values = structure.values[mine]
-        return SparseTensor(structure.indices[mine, 1:], values, structure.dense_shape[1:])
-    return structure[row]
+        return sparse_row(structure, row)
+    return None if structure is None else structure[row]
 
 
 def listed(call: str, elements: Sequence[Any]) -> Given:

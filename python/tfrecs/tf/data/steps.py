@@ -9,6 +9,7 @@ from tfrecs.dataset.node import Node, Step
 from tfrecs.dataset.one_by_one import OneByOne
 from tfrecs.dataset.saved import Saved
 from tfrecs.dataset.stage import Run, Stage
+from tfrecs.dataset.take import Take
 from tfrecs.tf.structures import mapped
 
 
@@ -59,6 +60,11 @@ def _text(form: Any) -> str:
     if isinstance(form, tuple):
         return "(" + ", ".join(map(_text, form)) + ")"
     return ".".join(map(str, form.way))
+
+
+@dataclass(frozen=True, eq=False)
+class AllSkipped(Take):
+    """No elements of the source: `skip(-1)`, whose cardinality has a rule of its own."""
 
 
 @dataclass(frozen=True, eq=False)
