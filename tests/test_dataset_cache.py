@@ -181,6 +181,19 @@ def made(factor: Any, how: str) -> Callable[[Any], Any]:
     return Times()
 
 
+@pytest.mark.parametrize("value", ["lambda row: row['n'] * 3", "lambda row: abs(row['n'])"])
+def test_a_function_with_another_body_has_changed(path: Path, value: str) -> None:
+    """Also if the change is in a function inside it."""
+    kept = path.parent / "kept"
+    ds = tfrecs.Dataset(path, SPEC)
+    first = "lambda row: row['n'] * 2"
+    for outer in ("{}", "lambda row: ({})(row)"):
+        kept.unlink(missing_ok=True)
+        list(ds.map(eval(outer.format(first))).cache(kept))
+        with pytest.raises(tfrecs.StateError, match=r"the function .* has changed"):
+            list(ds.map(eval(outer.format(value))).cache(kept))
+
+
 @pytest.mark.parametrize("how", ["closure", "partial", "object"])
 def test_functions_are_known_by_their_code(path: Path, how: str) -> None:
     kept = path.parent / "kept"

@@ -62,6 +62,15 @@ def test_other_ranks_resume_from_one_ranks_state(
         assert in_turn(others) == order[steps * before :]
 
 
+def test_the_state_of_one_rank_is_that_of_a_whole_pass(path: Path) -> None:
+    """It names no stripe, so that releases before and after agree on the state."""
+    ds = tfrecs.Dataset(path).shuffle(3)
+    it = DealtIterator(ds.node, 0, Part(0, 1, "uneven"))
+    whole = iter(ds)
+    assert [next(it) for _ in range(4)] == [next(whole) for _ in range(4)]
+    assert state_of(it)["at"] == json.loads(json.dumps(whole.state_dict()))
+
+
 def test_a_state_of_other_ranks_is_loaded_again(path: Path) -> None:
     """Three ranks, then two, then one."""
     ds = tfrecs.Dataset(path).shuffle(3)

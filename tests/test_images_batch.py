@@ -130,6 +130,8 @@ def test_names() -> None:
         tfrecs.ParseError, match=r'^record 1: Name: two, feature "x": the value is empty'
     ):
         tfrecs.decode_image([FILES[0], b""], feature="x", example_names=["one", "two"])
+    with pytest.raises(tfrecs.ParseError, match=r"^record 0: Name: one, "):
+        tfrecs.decode_image([b"", FILES[0]], example_names=["one", "two"])
     with pytest.raises(tfrecs.ParseError, match=r"^Name: only, the value is empty, and no image$"):
         tfrecs.decode_image(b"", example_names=["only"])
     with pytest.raises(tfrecs.SpecError, match="example_names has 1 entries for 2 values"):

@@ -13,7 +13,7 @@ import pytest
 
 import tfrecs
 from needs import MODULES, OPTIONAL, REPO
-from tfrecs.leaves import EXTRAS, NO_EXTRA
+from tfrecs.leaves import EXTRAS, NO_EXTRA, load
 
 # For each library, calls that need it.
 CALLS = {
@@ -170,3 +170,21 @@ def test_public_modules_need_no_import_of_their_own(module: str) -> None:
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
     assert done.stdout == f"tfrecs.{module}\n"
+
+
+@pytest.mark.parametrize("library", [*EXTRAS, *NO_EXTRA])
+def test_a_module_that_says_nothing_itself(
+    library: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The message names the library and what to install, whichever library it is."""
+    (tmp_path / f"needs_{library}.py").write_text(f"import {library}.part")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(tfrecs.MissingLibraryError) as caught:
+        load(f"needs_{library}")
+    name, extra = EXTRAS.get(library, ("TensorFlow", ""))
+    package = f'"tfrecs[{extra}]"' if extra else library
+    assert (str(caught.value), caught.value.name) == (
+        f"this needs {name}: pip install {package}",
+        library,
+    )

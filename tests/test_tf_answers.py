@@ -78,6 +78,57 @@ def test_resize_of_version_1_aligns_the_first_pixels() -> None:
     assert tf.compat.v1.image.decode_png is tf.image.decode_png
 
 
+def test_resize_bilinear_of_version_1_takes_pixel_corners() -> None:
+    row = np.arange(4, dtype=np.float32).reshape(1, 1, 4, 1)
+    resize = tf.compat.v1.image.resize_bilinear
+    assert resize(row, [1, 2]).numpy().ravel().tolist() == [0, 2]
+    assert resize(row, [1, 2], half_pixel_centers=True).numpy().ravel().tolist() == [0.5, 2.5]
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint64", "float16", "float64", "string"])
+def test_zeros_and_ones(dtype: str) -> None:
+    zeros = tf.zeros([1, 2], dtype)
+    assert (zeros.dtype.name, zeros.shape.as_list()) == (dtype, [1, 2])
+    assert not any(zeros.numpy().ravel().tolist())
+    if dtype != "string":
+        assert tf.ones([2], dtype).numpy().tolist() == [1, 1]
+
+
+def test_a_python_function_gives_one_value_or_a_list() -> None:
+    one = tf.py_function(lambda: [5], [], tf.int64)
+    assert (one.shape.as_list(), int(one)) == ([], 5)
+    several = tf.py_function(lambda: [5, 6], [], [tf.int64, tf.int64])
+    assert [int(it) for it in several] == [5, 6]
+
+
+def test_values_are_moved_as_numpy_moves_them() -> None:
+    rows = np.arange(6).reshape(2, 3)
+    assert tf.reshape(rows, [3, -1]).numpy().tolist() == [[0, 1], [2, 3], [4, 5]]
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"6 values.* \[4\]"):
+        tf.reshape(rows, [4])
+    assert tf.reverse(rows, [1]).numpy().tolist() == [[2, 1, 0], [5, 4, 3]]
+    assert tf.boolean_mask(rows, [False, True]).numpy().tolist() == [[3, 4, 5]]
+    assert tf.pad([1, 2], [[1, 2]]).numpy().tolist() == [0, 1, 2, 0, 0]
+
+
+def test_cast_keeps_what_is_of_the_type_already() -> None:
+    given = tf.constant([1, 2], tf.int64)
+    assert tf.cast(given, tf.int64) is given
+    assert tf.cast([1.9, -1.9], tf.int32).numpy().tolist() == [1, -1]
+    sparse = tf.cast(tf.sparse.SparseTensor([[1]], [2.5], [3]), tf.int64)
+    assert (sparse.values.numpy().tolist(), sparse.dense_shape.numpy().tolist()) == ([2], [3])
+    with pytest.raises(tf.errors.UnimplementedError, match="string"):
+        tf.cast([b"1"], tf.int64)
+
+
+def test_shapes_of_unknown_rank_are_equal() -> None:
+    unknown = tf.TensorShape(None)
+    assert unknown == tf.TensorShape(None)
+    assert unknown != tf.TensorShape([1])
+    assert unknown != [1]
+    assert tf.TensorShape([1]) != unknown
+
+
 def passes(counts: list[int]) -> Any:
     """Return a dataset of a generator whose passes have so many elements, then none."""
     left = iter(counts)

@@ -408,3 +408,9 @@ def test_what_is_drawn_hangs_on_the_seed() -> None:
     assert sorted(drawn(1)) == list(range(100))
     assert drawn(1) == drawn(1) != drawn(2)
     assert drawn(None) != drawn(None)
+
+
+def test_names_of_files_in_an_array_of_any_shape() -> None:
+    names = np.array([["ids.tfrecord"], ["ids.tfrecord"]])
+    assert len(list(tf.data.TFRecordDataset(names))) == 20
+    assert len(list(tf.data.TFRecordDataset(tf.constant(names)))) == 20

@@ -47,6 +47,11 @@ def test_a_name_that_is_not_there_says_which_is_nearest(where: Any, name: str, h
         getattr(where, name)
 
 
+def test_nearest_names_of_a_dataset_are_public() -> None:
+    with pytest.raises(AttributeError, match=r"nearest is tf\.data\.Dataset\.padded_batch$"):
+        tf.data.Dataset.range(1).padded_batche  # noqa: B018
+
+
 # What code around TFRecords uses, as docs/compatibility.md has it.
 PROMISED = [
     "constant",

@@ -28,7 +28,11 @@ LEFT_OUT = (
     *("test_bench.py", "test_torture.py", "test_docs.py"),
 )
 # Where which tests run: the interpreter, and the folder.
-SUITES = {".venv": "tests", ".venv-integrations": "tests/integrations"}
+SUITES = {
+    ".venv": "tests",
+    ".venv-integrations": "tests/integrations",
+    ".venv-oracle": "tests/oracle",
+}
 LAST_LINE = 100_000
 CONFIG = """
 [run]

@@ -13,7 +13,7 @@ from mutants.python_sites import mutants_of
 from mutants.site import Mutant
 
 # Tests of a mutant that would take longer than this together: the quickest of them.
-MOST_SECONDS = 120.0
+MOST_SECONDS = 60.0
 
 
 def all_python() -> list[Mutant]:
@@ -53,15 +53,16 @@ class PythonRuns:
         return Outcome(mutant, KILLED, by, seconds)
 
     def _tests(self, mutant: Mutant) -> list[str]:
-        """Return the tests of its line, then of its function, or of its file; not too many.
+        """Return the tests that execute its line, or its function, or its file; not too many.
 
         A line that runs at import (a default, a decorator) counts only for the test that
-        imported it first, so the tests of the function follow those of the line.
+        imported it first: then the tests of the function, or of the file, run too.
         """
         covering = self._covering
         found = covering.tests(mutant.path, mutant.line, mutant.line)
-        around = (1, LAST_LINE) if mutant.lines == (0, 0) else mutant.lines
-        found = list(dict.fromkeys([*found, *covering.tests(mutant.path, *around)]))
+        if len(found) <= 1:
+            around = (1, LAST_LINE) if mutant.lines == (0, 0) else mutant.lines
+            found = list(dict.fromkeys([*found, *covering.tests(mutant.path, *around)]))
         chosen: list[str] = []
         total = 0.0
         for test in found:
