@@ -48,6 +48,7 @@ LEAF_BASES = {
     "tfrecs.cli.preview",
     "tfrecs.cli.regions",
     "tfrecs.cli.terminal",
+    "tfrecs.cli.usage",
 }
 
 MAX_FILE_LINES = 500

@@ -17,9 +17,10 @@ def main() -> None:
             import_module(f"tfrecs.cli.{name}")
         run = import_module("tfrecs.cli.app").run
     except ModuleNotFoundError as error:
-        if (error.name or "").split(".")[0] not in EXTRA:
+        library = (error.name or "").partition(".")[0]
+        if library not in EXTRA:
             raise
-        sys.exit(f'tfrecs: {error.name} is missing: pip install "tfrecs[cli]"')
+        sys.exit(f'tfrecs: the command needs {library}: pip install "tfrecs[cli]"')
     except KeyboardInterrupt:
         sys.exit(130)
     run()

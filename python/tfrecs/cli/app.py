@@ -2,15 +2,17 @@
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import wraps
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 import tfrecs
 from tfrecs.cli.terminal import complain
+from tfrecs.cli.usage import Commands, HelpWanted, UsageError, describe
 from tfrecs.errors import Error, SpecError
 from tfrecs.folders import FoundFiles, find_files
 
@@ -35,8 +37,31 @@ MaxDecompressedBytes = Annotated[
     typer.Option(min=1, metavar="BYTES", help="Fail if more comes out of a compressed file."),
 ]
 
+_functions: Commands = {}
+
+
+class _Group(TyperGroup):
+    def main(self, args: Sequence[str] | None = None, *others: Any, **options: Any) -> Any:
+        """Run the command line; describe wrong usage in our own words."""
+        arguments = sys.argv[1:] if args is None else list(args)
+        options["standalone_mode"] = False
+        try:
+            code = super().main(arguments, *others, **options)
+        except UsageError as error:
+            code = USAGE
+            if HelpWanted is not None and isinstance(error, HelpWanted):
+                error.show()  # type: ignore[attr-defined]
+            else:
+                for line in describe(error, self, arguments, _functions).splitlines():
+                    complain(line)
+        except typer.Abort:
+            code = INTERRUPTED
+        sys.exit(code)
+
+
 app = typer.Typer(
     name="tfrecs",
+    cls=_Group,
     add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -54,6 +79,7 @@ def run() -> None:
 
 def command(function: Callable[..., None]) -> Callable[..., None]:
     """Register a command. What it raises becomes a line on standard error and an exit code."""
+    _functions[function.__name__] = function
 
     @app.command()
     @wraps(function)
