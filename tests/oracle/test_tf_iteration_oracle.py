@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import tfrecs.tf
 from oracle.programs import Program, same, write_files
 
 
@@ -176,6 +177,58 @@ SPARSE: dict[str, Program] = {
 
 @pytest.mark.parametrize("program", SPARSE.values(), ids=SPARSE)
 def test_sparse_rows_are_the_same(program: Program) -> None:
+    same(program)
+
+
+def outcomes(dataset: Any, most: int = 12) -> list[Any]:
+    """The elements of a dataset, and the word for each error between them."""
+    iterator, found = iter(dataset), []
+    for _ in range(most):
+        try:
+            found.append(next(iterator)["id"])
+        except StopIteration:
+            return found
+        except Exception:  # noqa: BLE001 - which it is others test
+            found.append("error")
+    return found
+
+
+FAILING: dict[str, Any] = {
+    "batches": lambda tf, parse, _: records(tf, "broken").batch(2).map(parse),
+    "larger batches": lambda tf, parse, _: records(tf, "broken").batch(3).map(parse),
+    "whole batches": lambda tf, parse, _: (
+        records(tf, "broken").batch(2, drop_remainder=True).map(parse)
+    ),
+    "twice": lambda tf, parse, _: records(tf, "broken").batch(2).map(parse).repeat(2),
+    "ahead": lambda tf, parse, _: records(tf, "broken").batch(2).map(parse).prefetch(2),
+    "compressed": lambda tf, parse, _: (
+        records(tf, "broken.gz", compression_type="GZIP").batch(2).map(parse)
+    ),
+    "two files": lambda tf, parse, _: records(tf, ["broken", "broken"]).batch(4).map(parse),
+    "one by one": lambda tf, _, parse: records(tf, "broken").map(parse),
+    "one by one, batched": lambda tf, _, parse: records(tf, "broken").map(parse).batch(2),
+}
+
+
+@pytest.mark.parametrize("bad", [(0,), (5,), (2, 3), (1, 4), range(7)], ids=str)
+@pytest.mark.parametrize("make", FAILING.values(), ids=FAILING)
+def test_elements_after_records_that_do_not_parse(make: Any, bad: Any) -> None:
+    train = tfrecs.tf.train
+    with (
+        tfrecs.tf.io.TFRecordWriter("broken") as plain,
+        tfrecs.tf.io.TFRecordWriter("broken.gz", "GZIP") as zipped,
+    ):
+        for number in range(7):
+            feature = train.Feature(int64_list=train.Int64List(value=[number]))
+            message = train.Example(features=train.Features(feature={"id": feature}))
+            for out in (plain, zipped):
+                out.write(b"\x0a\xff" if number in bad else message.SerializeToString())
+
+    def program(tf: Any) -> Any:
+        spec = {"id": tf.io.FixedLenFeature([], tf.int64)}
+        parse = tf.io.parse_example, tf.io.parse_single_example
+        return outcomes(make(tf, *[lambda one, f=f: f(one, spec) for f in parse]))
+
     same(program)
 
 

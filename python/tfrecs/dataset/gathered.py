@@ -51,10 +51,17 @@ class Batches(Stage):
         self._order, saved = order.at_shard(saved, size)
         self._files = order.files
         self._at = 0 if saved is None else saved.integer("at")
-        self._native = self._begin(run, size, drop_remainder)
-        self._native.count_in(run.meters.reading(self._files))
+        # Not a bound method: an abandoned pass must be freed at once, without a cycle.
+        self._pass = (run, size, drop_remainder)
+        self._native = self._begin(*self._pass)
+        self._has_failed = False
 
     def _begin(self, run: Run, size: int, drop_remainder: bool) -> Any:
+        native = self._started(run, size, drop_remainder)
+        native.count_in(run.meters.reading(self._files))
+        return native
+
+    def _started(self, run: Run, size: int, drop_remainder: bool) -> Any:
         if self._at == 0 and not self._order.steps and run.stripe is None:
             return self._files.scan(size, drop_remainder)
         striped = self._order
@@ -63,8 +70,16 @@ class Batches(Stage):
         return self._files.gather(striped.native, run.epoch, size, drop_remainder, self._at)
 
     def __next__(self) -> Any:
-        """Return the next batch."""
-        batch = next(self._native)
+        """Return the next batch; after a ParseError, the one after the batch that failed."""
+        if self._has_failed:
+            self._native.close()
+            self._at += 1
+            self._native, self._has_failed = self._begin(*self._pass), False
+        try:
+            batch = next(self._native)
+        except ParseError:
+            self._has_failed = True
+            raise
         self._at += 1
         try:
             made = self._files.spec.batch(batch)

@@ -64,7 +64,8 @@ class DatasetIterator(_core.Exclusive, Iterator[Any]):
             element = next(self._begun() if self._stage is None else self._stage)
         except Exception:
             # Whoever keeps the error, with its traceback, keeps no threads; a signal ends nothing.
-            if self.ends_on_error:
+            # A pass that cannot begin would fail for ever.
+            if self.ends_on_error or self._stage is None:
                 self.close()
             raise
         if self._bar is not None:
