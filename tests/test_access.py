@@ -112,7 +112,7 @@ def test_errors_of_arguments(tmp_path: Path) -> None:
         tfrecs.open(path, index="disk")
     with pytest.raises(tfrecs.SpecError, match="compression_type"):
         tfrecs.open(path, "LZ4")
-    with pytest.raises(tfrecs.SpecError, match="1 files need as many index_paths, not 2"):
+    with pytest.raises(tfrecs.SpecError, match="1 file needs as many index_paths, not 2"):
         tfrecs.open(path, index_paths=[path, path])
     with pytest.raises(tfrecs.SpecError, match="num_threads"):
         tfrecs.open(path, num_threads=0)

@@ -240,7 +240,7 @@ def test_a_sparse_default() -> None:
     sparse = SparseTensor(np.array([[0, 1]]), np.array([7]), np.array([1, 3]))
     assert sparse.to_dense(-1).tolist() == [[-1, 7, -1]]
     assert pickle.loads(pickle.dumps(sparse)).to_dense().tolist() == [[0, 7, 0]]
-    assert repr(sparse) == "SparseTensor(1 values of int64, dense_shape=(1, 3))"
+    assert repr(sparse) == "SparseTensor(1 value of int64, dense_shape=(1, 3))"
 
 
 def test_a_step_of_rows() -> None:

@@ -411,7 +411,7 @@ GOOD = tfrecs.encode_image(NOISE)
         ({"on_error": "ignore"}, "on_error must be one of 'raise', 'skip', not 'ignore'"),
         ({"num_threads": 0}, "num_threads must be a positive integer or None, not 0"),
         ({"on_error": "skip"}, "is for a batch"),
-        ({"example_names": ["a", "b"]}, "example_names has 2 entries for 1 values"),
+        ({"example_names": ["a", "b"]}, "example_names has 2 entries for 1 value"),
     ],
 )
 def test_wrong_options(options: dict[str, Any], reason: str) -> None:

@@ -134,7 +134,7 @@ def test_names() -> None:
         tfrecs.decode_image([b"", FILES[0]], example_names=["one", "two"])
     with pytest.raises(tfrecs.ParseError, match=r"^Name: only, the value is empty, and no image$"):
         tfrecs.decode_image(b"", example_names=["only"])
-    with pytest.raises(tfrecs.SpecError, match="example_names has 1 entries for 2 values"):
+    with pytest.raises(tfrecs.SpecError, match="example_names has 1 entry for 2 values"):
         tfrecs.decode_image([FILES[0], b""], example_names=["one"])
 
 
@@ -155,7 +155,7 @@ def test_file_and_record(tmp_path: Path) -> None:
     assert (raised.value.path, raised.value.record) == (str(path), 2)
     found = tfrecs.decode_image(batch["image"], on_error="skip", feature="image", records=records)
     assert [str(error).startswith(where) for error in found.skipped] == [True]
-    with pytest.raises(tfrecs.SpecError, match="records has 2 entries for 1 values"):
+    with pytest.raises(tfrecs.SpecError, match="records has 2 entries for 1 value"):
         tfrecs.decode_image(batch["image"][:1], records=records)
 
 

@@ -357,4 +357,4 @@ def test_columns_of_every_kind_that_is_one() -> None:
     assert a.tolist() == [[1, 2], None]
     assert a.flat_values.tolist() == [1, 2]
     assert (b.tolist(), b.shape) == ([[[1, 2]], [[3, 4]]], (2, None, 2))
-    assert "lists of 0 to 2 values, missing in 1 rows" in repr(batch)
+    assert "lists of 0 to 2 values, missing in 1 row" in repr(batch)

@@ -309,7 +309,7 @@ def test_rows_of_one_length_that_do_not_fit() -> None:
     with pytest.raises(ParseError, match="its 3 values cannot be divided into rows of 2") as caught:
         parsed([{"v": [1, 2]}, {"v": [1, 2, 3]}, {"v": [4]}], R.UniformRowLength(2))
     assert (caught.value.record, caught.value.feature) == (1, "r")
-    with pytest.raises(ParseError, match="its 1 values cannot be divided into rows of 2"):
+    with pytest.raises(ParseError, match="its 1 value cannot be divided into rows of 2"):
         parsed([{"v": [1, 2], "s": [2]}], R.UniformRowLength(2), R.RowLengths("s"))
 
 

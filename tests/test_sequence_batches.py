@@ -122,11 +122,11 @@ def test_one_side_alone() -> None:
 @pytest.mark.parametrize(
     ("lists", "match"),
     [
-        ({"a": [1, 2]}, "a int has no steps: a feature list is, for each record, a list of steps"),
+        ({"a": [1, 2]}, "an int has no steps: a feature list is, for each record, a list of steps"),
         ({"a": np.arange(2)}, "a ndarray has no steps"),
         ({"a": BytesArray.from_values("ab")}, "a BytesArray has no steps"),
         ({"a": pa.array([1, 2])}, "a column of Int64 has no steps"),
-        ({"a": 5}, "a int has no steps"),
+        ({"a": 5}, "an int has no steps"),
         ({"a": "text"}, "a str has no steps"),
         ({"a": [[[[1]]]]}, "a list inside a list"),
         ({"a": [[1, "x"]]}, "a feature holds one kind"),

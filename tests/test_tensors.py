@@ -275,7 +275,7 @@ def test_lengths_that_do_not_divide_the_values(lengths: list[int | None]) -> Non
 def test_indices_that_are_none() -> None:
     for tensor in (RaggedTensor.from_rows([[1]]), BytesArray.from_values(["a"])):
         for index in (1, -2):
-            with pytest.raises(IndexError, match=rf"index {index} is out of bounds for 1 rows"):
+            with pytest.raises(IndexError, match=rf"index {index} is out of bounds for 1 row"):
                 tensor[index]
     wrong: Any = (0, 0)
     with pytest.raises(TypeError, match=r"indexed by an int or a slice, not \(0, 0\)"):

@@ -17,6 +17,7 @@ from tfrecs.limits import NO_LIMITS, Limits, checked_limits, checked_threads
 from tfrecs.logs import logger
 from tfrecs.paths import Paths
 from tfrecs.shared import SharedIterator
+from tfrecs.wording import plural
 
 Records: TypeAlias = _core.Records
 
@@ -144,7 +145,9 @@ class IndexedRecords(_core.RecordSequence):
         place = operator.index(index)
         place = place + len(self) if place < 0 else place
         if not 0 <= place < len(self):
-            raise IndexError(f"index {index} is out of range for {len(self)} records")
+            raise IndexError(
+                f"index {index} is out of range for {len(self)} {plural(len(self), 'record')}"
+            )
         which = bisect_right(self._ends, place)
         before = self._ends[which - 1] if which else 0
         return self._paths[which], place - before
@@ -168,7 +171,7 @@ class IndexedRecords(_core.RecordSequence):
         except TypeError as error:
             raise SpecError(f"n and seed must be integers, not {n!r} and {seed!r}") from error
         if not 0 <= count <= len(self):
-            raise SpecError(f"cannot take {count} of {len(self)} records")
+            raise SpecError(f"cannot take {count} of {len(self)} {plural(len(self), 'record')}")
         chosen: Records = self[random.Random(seed).sample(range(len(self)), count)]
         return chosen
 
@@ -214,7 +217,8 @@ class IndexedRecords(_core.RecordSequence):
         if self._closed:
             return f"IndexedRecords({name}, closed)"
         size = sum(one.file.size for one in self._files)
-        return f"IndexedRecords({len(self)} records in {name}, {size} bytes)"
+        records = f"{len(self)} {plural(len(self), 'record')}"
+        return f"IndexedRecords({records} in {name}, {size} {plural(size, 'byte')})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle what opens the files again; an index that is kept nowhere goes with it."""

@@ -7,6 +7,7 @@ from tfrecs import _core, pickling  # noqa: F401 - it registers how Columns are 
 from tfrecs.arrays import BytesArray, Column, RaggedTensor, SparseTensor, column_of
 from tfrecs.frames import Text
 from tfrecs.leaves import integration
+from tfrecs.wording import plural
 
 
 class Batch(Mapping[str, Any]):
@@ -69,7 +70,9 @@ class Batch(Mapping[str, Any]):
     def __repr__(self) -> str:
         """Show each column on a line."""
         lines = [f"  {name}: {describe(column)}" for name, column in self.items()]
-        return "\n".join([f"Batch of {self.num_rows} rows, {len(self)} columns", *lines])
+        rows = f"{self.num_rows} {plural(self.num_rows, 'row')}"
+        columns = f"{len(self)} {plural(len(self), 'column')}"
+        return "\n".join([f"Batch of {rows}, {columns}", *lines])
 
     def to_pandas(self, text: Text = False) -> Any:
         """Return a `pandas.DataFrame`; needs pandas.
@@ -170,12 +173,14 @@ def describe(column: Column | SparseTensor) -> str:
     if isinstance(column, RaggedTensor):
         flat = column.flat_values
         kind = "bytes" if isinstance(flat, BytesArray) else str(flat.dtype)
-        items = "lists" if isinstance(column.values, RaggedTensor) else "values"
+        item = "list" if isinstance(column.values, RaggedTensor) else "value"
         missing = 0 if column.missing is None else int(column.missing.sum())
-        note = f", missing in {missing} rows" if missing else ""
+        note = f", missing in {missing} {plural(missing, 'row')}" if missing else ""
         lengths = column.row_lengths()
         if not len(lengths):
             return f"{kind}, lists"
-        return f"{kind}, lists of {lengths.min()} to {lengths.max()} {items}{note}"
+        least, most = lengths.min(), lengths.max()
+        span = f"{most}" if least == most else f"{least} to {most}"
+        return f"{kind}, lists of {span} {plural(most, item)}{note}"
     kind = "bytes" if isinstance(column, BytesArray) else str(column.dtype)
     return f"{kind} {list(column.shape)}"

@@ -9,6 +9,7 @@ import numpy.typing as npt
 from tfrecs import _core
 from tfrecs.arrays import BytesArray, RaggedTensor, SparseTensor
 from tfrecs.errors import SpecError
+from tfrecs.wording import with_article
 
 ByteValues: TypeAlias = (
     bytes | str | Sequence[Any] | _core.Records | BytesArray | npt.NDArray[np.object_ | np.bytes_]
@@ -30,8 +31,8 @@ def byte_values(values: ByteValues, argument: str) -> tuple[Flat, tuple[int, ...
         return [_encoded(values, argument)], ()
     if isinstance(values, RaggedTensor | SparseTensor):
         raise SpecError(
-            f"{argument} is a {type(values).__name__}, which has no shape: give its values, or "
-            "parse the feature with a FixedLenFeature"
+            f"{argument} is {with_article(type(values).__name__)}, which has no shape: "
+            "give its values, or parse the feature with a FixedLenFeature"
         )
     if isinstance(values, np.ndarray):
         return _of_array(values, argument)

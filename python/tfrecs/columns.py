@@ -12,6 +12,7 @@ from tfrecs.arrays import BytesArray, Pieces, RaggedTensor, Values, ragged_piece
 from tfrecs.batch import Batch
 from tfrecs.errors import SpecError, feature_error
 from tfrecs.features import checked_name
+from tfrecs.wording import with_article
 
 # The types of arrays that need no conversion, as almost all arrays have them.
 _INT64, _FLOAT32 = np.dtype(np.int64), np.dtype(np.float32)
@@ -176,7 +177,7 @@ def _kind(name: str, found: type) -> str:
             return kind
     raise feature_error(
         name,
-        f"it holds a {found.__name__}; a feature holds int, float, bool, str or "
+        f"it holds {with_article(found.__name__)}; a feature holds int, float, bool, str or "
         "bytes, and only a whole row can be None",
     )
 

@@ -14,6 +14,7 @@ from tfrecs.errors import SpecError, feature_error
 from tfrecs.features import Features
 from tfrecs.parsing.missing import of_function
 from tfrecs.parsing.plan import plan_examples, require_columns
+from tfrecs.wording import with_article
 
 FeatureList: TypeAlias = list[int] | list[float] | list[bytes]
 
@@ -219,7 +220,7 @@ def _plain(name: str, value: Any) -> Any:
     if not hasattr(value, "__array__"):
         raise feature_error(
             name,
-            f"a {type(value).__name__} cannot be a feature: give an int, float, "
+            f"{with_article(type(value).__name__)} cannot be a feature: give an int, float, "
             "bool, str, bytes, a list or a 1-D array of them, or None",
         )
     return _plain_array(name, np.asarray(value))
@@ -251,5 +252,7 @@ def _plain_item(name: str, item: Any) -> Any:
     if isinstance(item, bytearray | memoryview):
         return bytes(item)
     raise feature_error(
-        name, f"a list holds a {type(item).__name__}; it can hold int, float, bool, str or bytes"
+        name,
+        f"a list holds {with_article(type(item).__name__)}; it can hold int, float, bool, str or "
+        "bytes",
     )

@@ -17,6 +17,7 @@ from tfrecs.folders import find_files, record_files
 from tfrecs.limits import NO_LIMITS, Limits, checked_compression, checked_threads
 from tfrecs.logs import logger
 from tfrecs.paths import Paths, expand_paths
+from tfrecs.wording import plural
 
 # The index of a smaller file is made as fast as it is read.
 _WORTH_KEEPING = 1 << 20
@@ -95,7 +96,10 @@ def write_indices(
 
 def _one_for_each(files: list[str], index_paths: list[str]) -> None:
     if len(files) != len(index_paths):
-        raise SpecError(f"{len(files)} files need as many index_paths, not {len(index_paths)}")
+        raise SpecError(
+            f"{len(files)} {plural(len(files), 'file needs', 'files need')} as many index_paths, "
+            f"not {len(index_paths)}"
+        )
 
 
 def _spare(files: list[str], index_paths: list[str]) -> None:

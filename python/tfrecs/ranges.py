@@ -13,6 +13,7 @@ from tfrecs.indices import indexed_files
 from tfrecs.limits import checked_limit
 from tfrecs.paths import Paths
 from tfrecs.shared import SharedIterator
+from tfrecs.wording import plural
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,8 @@ class Range:
         """Show how much it is, and of what."""
         paths = [part.path for part in self.parts]
         where = repr(paths[0]) if len(paths) == 1 else f"{len(paths)} files"
-        return f"Range({self.num_records} records in {where}, {self.nbytes} bytes)"
+        records = f"{self.num_records} {plural(self.num_records, 'record')}"
+        return f"Range({records} in {where}, {self.nbytes} {plural(self.nbytes, 'byte')})"
 
     @property
     def nbytes(self) -> int:

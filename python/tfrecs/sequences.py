@@ -22,6 +22,7 @@ from tfrecs.examples import UnknownFields, is_ignored
 from tfrecs.features import Features
 from tfrecs.parsing.missing import of_function
 from tfrecs.parsing.plan import plan_context, plan_lists, require_columns
+from tfrecs.wording import with_article
 
 _STEPS = 2  # levels of rows in a column of feature lists: of records, and of steps
 
@@ -144,7 +145,7 @@ def steps_pieces(name: str, column: Any) -> tuple[Pieces, int]:
 def _no_steps(name: str, column: Any) -> SpecError:
     return feature_error(
         name,
-        f"a {type(column).__name__} has no steps: a feature list is, for each "
+        f"{with_article(type(column).__name__)} has no steps: a feature list is, for each "
         "record, a list of steps, each of them a value or a list of values",
     )
 

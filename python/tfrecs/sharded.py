@@ -14,6 +14,7 @@ from tfrecs.limits import checked_compression
 from tfrecs.manifest import ManifestFile, ShardEntry, manifest_text, sha256_of
 from tfrecs.paths import Path
 from tfrecs.records import Records
+from tfrecs.wording import plural
 from tfrecs.writer import RecordWriter
 
 # With more shards than this at a time, threads of each would be too many altogether.
@@ -295,5 +296,6 @@ class ShardedWriter:
 
     def __repr__(self) -> str:
         """Show the template and the number of shards and records."""
-        shards = len(self._writers)
-        return f"ShardedWriter({self._template!r}, {shards} shards, {self._records} records)"
+        shards = f"{len(self._writers)} {plural(len(self._writers), 'shard')}"
+        records = f"{self._records} {plural(self._records, 'record')}"
+        return f"ShardedWriter({self._template!r}, {shards}, {records})"

@@ -11,6 +11,7 @@ from tfrecs.arrays import BytesArray, RaggedTensor, SparseTensor
 from tfrecs.byte_values import ByteValues, array_over, as_records, byte_values
 from tfrecs.dtypes import numpy_dtype, type_name
 from tfrecs.errors import ParseError, SpecError
+from tfrecs.wording import with_article
 
 _MAX_BYTES = 2**31 - 1  # of a protobuf message
 
@@ -103,11 +104,13 @@ def _array(tensor: Any) -> npt.NDArray[Any] | BytesArray:
     if isinstance(tensor, BytesArray):
         return tensor
     if isinstance(tensor, RaggedTensor | SparseTensor | np.ma.MaskedArray):
-        raise SpecError(f"a {type(tensor).__name__} is no dense array: make it one first")
+        raise SpecError(
+            f"{with_article(type(tensor).__name__)} is no dense array: make it one first"
+        )
     if isinstance(tensor, np.ndarray | np.generic) or hasattr(tensor, "__array__"):
         return np.asarray(tensor)
     if tensor is None or isinstance(tensor, dict | set | frozenset):
-        raise SpecError(f"a {type(tensor).__name__} is no array")
+        raise SpecError(f"{with_article(type(tensor).__name__)} is no array")
     return _of_python(tensor)
 
 

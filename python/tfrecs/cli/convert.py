@@ -24,6 +24,7 @@ from tfrecs.convert.shards import Progress as Callback
 from tfrecs.errors import ExistingFileError, ParseError, SpecError
 from tfrecs.leaves import load
 from tfrecs.limits import checked_compression
+from tfrecs.wording import plural
 
 _Number = TypeVar("_Number", int, float)
 
@@ -189,13 +190,13 @@ def _show(report: Conversion, dst: Path) -> None:
     width = max(map(len, report.splits))
     for name, split in report.splits.items():
         size = sum(Path(path).stat().st_size for path in split.paths)
-        files = f"{len(split.paths)} file{'s' * (len(split.paths) != 1)}"
+        files = f"{len(split.paths)} {plural(len(split.paths), 'file')}"
         say(f"{name:<{width}}  {split.written:>10} examples  {files:>10}  {size:>14,} bytes")
     for name, column in report.columns.items():
         for line in column.lines(name):
             say(line, stderr=True)
     note = f", {len(report.skipped)} skipped" if report.skipped else ""
-    say(f"{report.written} examples written to {dst}{note}")
+    say(f"{report.written} {plural(report.written, 'example')} written to {dst}{note}")
 
 
 def _fractions(text: str | None) -> dict[str, float] | None:

@@ -20,6 +20,7 @@ from tfrecs.cli.preview import (
 )
 from tfrecs.cli.terminal import console, printable, say, say_json
 from tfrecs.records import RecordReader
+from tfrecs.wording import plural
 
 
 @command
@@ -72,7 +73,7 @@ class _Row(NamedTuple):
 def _show(number: int, record: bytes) -> None:
     shown = interpret(record)
     what = "not an Example" if shown.type == "bytes" else shown.type
-    size = f"{len(record):,} byte{'s' * (len(record) != 1)}"
+    size = f"{len(record):,} {plural(len(record), 'byte')}"
     say(f"record {number}: {what}, {size}")
     if shown.type == "bytes":
         _print_cut(Text(f"  {raw_text(record)}"))

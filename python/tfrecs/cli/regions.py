@@ -5,6 +5,7 @@ from typing import Any
 
 from tfrecs.cli.terminal import say
 from tfrecs.salvage import SkippedRegion
+from tfrecs.wording import plural
 
 _MOST = 20  # regions that have a line each
 
@@ -12,15 +13,16 @@ _MOST = 20  # regions that have a line each
 def say_regions(regions: Sequence[SkippedRegion], mended: int) -> None:
     """Print what is lost, a region a line."""
     lost = sum(region.nbytes for region in regions)
-    places = f"{len(regions)} place{'s' * (len(regions) != 1)}"
-    verdict = (f"{lost:,} bytes lost in {places}", "bold red") if regions else ("nothing lost", "")
+    places = f"{len(regions)} {plural(len(regions), 'place')}"
+    size = f"{lost:,} {plural(lost, 'byte')}"
+    verdict = (f"{size} lost in {places}", "bold red") if regions else ("nothing lost", "")
     say("    ", verdict)
     for region in regions[:_MOST]:
         say(f"    bytes {region.begin:,} to {region.end:,}: {region.reason.reason}")
     if len(regions) > _MOST:
         say(f"    and {len(regions) - _MOST:,} more")
     if mended:
-        say(f"    {mended:,} record{'s' * (mended != 1)} with a damaged header, proved by the data")
+        say(f"    {mended:,} {plural(mended, 'record')} with a damaged header, proved by the data")
 
 
 def region_as_json(region: SkippedRegion) -> dict[str, Any]:

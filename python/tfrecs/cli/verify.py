@@ -19,6 +19,7 @@ from tfrecs.limits import Limits, checked_limits
 from tfrecs.records import FileReport, VerifyReport, verify_file
 from tfrecs.salvage import SkippedRegion
 from tfrecs.salvage import salvage as salvage_file
+from tfrecs.wording import plural
 
 
 @command
@@ -90,7 +91,8 @@ def _show(file: FileReport, salvaged: _Salvaged | None) -> None:
     if file.error is not None:
         say("    ", str(file.error).removeprefix(f"{file.path}: "))
     if salvaged is not None:
-        say(f"    {salvaged.records:,} records can be read (tfrecs repair)")
+        records = f"{salvaged.records:,} {plural(salvaged.records, 'record')}"
+        say(f"    {records} can be read (tfrecs repair)")
         say_regions(salvaged.regions, salvaged.mended)
 
 
@@ -104,10 +106,10 @@ def _status(error: Error) -> str:
 
 def _sum_up(report: VerifyReport) -> None:
     wrong = len(report.errors)
-    files = f"{len(report.files)} file{'s' * (len(report.files) != 1)}"
+    files = f"{len(report.files)} {plural(len(report.files), 'file')}"
     verdict = (f"{wrong} of them not sound", "bold red") if wrong else ("all sound", "green")
     if len(report.files) > 1:
-        say(f"{files}, {report.records} sound records; ", verdict)
+        say(f"{files}, {report.records} sound {plural(report.records, 'record')}; ", verdict)
 
 
 def _as_json(report: VerifyReport, salvaged: dict[str, _Salvaged]) -> dict[str, Any]:

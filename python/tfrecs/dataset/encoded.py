@@ -20,6 +20,7 @@ import numpy as np
 from tfrecs.arrays import BytesArray, RaggedTensor, SparseTensor
 from tfrecs.errors import CorruptRecordError, SpecError
 from tfrecs.records import Records
+from tfrecs.wording import with_article
 
 
 def encode(element: Any) -> bytes:
@@ -81,8 +82,8 @@ def _tensor(value: Any, pieces: list[Any]) -> Any:
         parts = (value.indices, value.values, value.dense_shape)
         return {"sparse": [_tree(part, pieces) for part in parts]}
     raise SpecError(
-        f"a {type(value).__name__} cannot be kept in a file: arrays, byte strings, numbers and "
-        "text can, and tuples, lists and dicts of them"
+        f"{with_article(type(value).__name__)} cannot be kept in a file: arrays, "
+        "byte strings, numbers and text can, and tuples, lists and dicts of them"
     )
 
 

@@ -11,6 +11,7 @@ from tfrecs.dataset.stage import Stage
 from tfrecs.errors import SpecError
 from tfrecs.logs import logger
 from tfrecs.salvage import SkippedRegion
+from tfrecs.wording import plural
 
 
 class Losses:
@@ -40,7 +41,9 @@ class Losses:
 
     def __repr__(self) -> str:
         """Show the numbers."""
-        return f"Losses({self.regions} regions, {self.nbytes} bytes, {len(self.files)} files)"
+        regions = f"{self.regions} {plural(self.regions, 'region')}"
+        lost = f"{self.nbytes} {plural(self.nbytes, 'byte')}"
+        return f"Losses({regions}, {lost}, {len(self.files)} {plural(len(self.files), 'file')})"
 
 
 class Skipping(Iterator[Any]):

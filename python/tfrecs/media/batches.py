@@ -13,6 +13,7 @@ from tfrecs import _core
 from tfrecs.arrays import BytesArray
 from tfrecs.errors import Error, ParseError, SpecError
 from tfrecs.limits import checked_threads
+from tfrecs.wording import plural
 
 OnError: TypeAlias = Literal["raise", "skip"]
 Contents: TypeAlias = (
@@ -51,7 +52,8 @@ class DecodedBatch(Generic[Values]):
 
     def __repr__(self) -> str:
         """Show how many values there are, and how many there are not."""
-        return f"DecodedBatch({len(self.indices)} values, {len(self.skipped)} skipped)"
+        values = f"{len(self.indices)} {plural(len(self.indices), 'value')}"
+        return f"DecodedBatch({values}, {len(self.skipped)} skipped)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +74,8 @@ class Source:
         """Refuse positions that are not one a value."""
         for what, given in (("records", self.records), ("example_names", self.example_names)):
             if given is not None and len(given) != count:
-                raise SpecError(f"{what} has {len(given)} entries for {count} values")
+                entries = f"{len(given)} {plural(len(given), 'entry', 'entries')}"
+                raise SpecError(f"{what} has {entries} for {count} {plural(count, 'value')}")
 
     def error(self, reason: str, place: int | None = None) -> ParseError:
         """Return the error for the value at `place` of a batch; None: for a single value."""

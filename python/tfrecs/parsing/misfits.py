@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from tfrecs.arrays import IntArray
 from tfrecs.features import Partition, RowLengths, RowLimits, RowSplits, RowStarts
+from tfrecs.wording import plural
 
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
 
@@ -44,7 +45,7 @@ def require_fit(partition: Partition, numbers: IntArray, splits: IntArray, sizes
         shown = np.array2string(own, threshold=8, edgeitems=3, separator=", ")
         kind, key = type(partition).__name__, getattr(partition, "key", "")
         text = f"{kind} {shown} of {key!r} do not form a valid RaggedTensor over"
-        raise MisfitError(row, f"{text} {sizes[row]} values")
+        raise MisfitError(row, f"{text} {sizes[row]} {plural(sizes[row], 'value')}")
 
 
 def _bad_rows(

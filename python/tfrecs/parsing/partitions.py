@@ -21,6 +21,7 @@ from tfrecs.features import (
     ValueRowIds,
 )
 from tfrecs.parsing.misfits import MisfitError, require_fit
+from tfrecs.wording import plural
 
 
 @dataclass
@@ -64,8 +65,9 @@ class Nested:
         length, sizes = int(partition.length), np.diff(self.tops)
         if (sizes % length).any():
             row = int(np.argmax(sizes % length > 0))
-            reason = f"its {sizes[row]} values cannot be divided into rows of {length}"
-            raise MisfitError(row, f"{reason} (UniformRowLength)")
+            values = f"its {sizes[row]} {plural(sizes[row], 'value')}"
+            reason = f"{values} cannot be divided into rows of {length} (UniformRowLength)"
+            raise MisfitError(row, reason)
         if self.levels:
             count = int(self.tops[-1])
             self.levels.insert(0, np.arange(0, count + 1, length, dtype=np.int64))

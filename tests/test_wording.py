@@ -1,0 +1,79 @@
+"""Messages and reprs: the number of a noun follows its count, and the article its noun."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tfrecs
+from tfrecs.arrays import BytesArray
+from tfrecs.media.batches import DecodedBatch
+
+# Counts before nouns that do not fit each other.
+MISFIT = re.compile(
+    r"(?<![\w.,])1 (?:columns|rows|values|records|bytes|files|shards|entries|elements|regions)\b"
+    r"|(?<![\w.,])(?:0|2) (?:column|row|value|record|byte|file|shard|entry|element|region)\b"
+    r"|\ba (?:int|object|array|ndarray|NoneType)\b|\ban? None"
+)
+
+
+def texts_of(count: int, folder: Path) -> Iterator[str]:
+    """The reprs of things that hold `count` of everything, and messages about them."""
+    names = [f"n{i}" for i in range(count)]
+    yield repr(tfrecs.decode_batch([tfrecs.encode_example(dict.fromkeys(names, 1))] * count))
+    ragged = tfrecs.RaggedTensor.from_row_lengths(np.arange(count), [count])
+    yield repr(tfrecs.decode_batch([tfrecs.encode_example({"a": [1] * count})] * 2))
+    yield repr(tfrecs.decode_batch([b""] * count + [tfrecs.encode_example({"a": [1, 2]})]))
+    yield repr(ragged)
+    yield repr(tfrecs.SparseTensor(np.zeros((count, 1), int), np.zeros(count), [9]))
+    yield repr(DecodedBatch(np.zeros(count), np.zeros(count, int), ()))
+    path = folder / f"{count}.tfrecord"
+    with tfrecs.RecordWriter(path) as writer:
+        writer.write_batch([b"x"] * count)
+        yield repr(writer)
+    records = tfrecs.open(path)
+    yield repr(records)
+    yield raised(lambda: records.locate(count))
+    yield raised(lambda: records.sample(9))
+    yield raised(lambda: BytesArray.from_values([b"x"] * count)[9])
+    if count:
+        yield repr(tfrecs.Dataset([b"x"] * count))
+    if count != 2:
+        spec = {"a": tfrecs.FixedLenFeature([2], "int64", [0] * count)}
+        yield raised(lambda: tfrecs.parse_example([b""], spec))
+
+
+def raised(call: Callable[[], Any]) -> str:
+    with pytest.raises((IndexError, tfrecs.Error)) as caught:
+        call()
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("count", [0, 1, 2])
+def test_nouns_agree_with_their_counts(count: int, tmp_path: Path) -> None:
+    texts = list(texts_of(count, tmp_path))
+    assert [text for text in texts if MISFIT.search(text)] == []
+
+
+@pytest.mark.parametrize(
+    "value", [5, object(), np.zeros((2, 2)), None], ids=["int", "object", "array", "None"]
+)
+def test_types_have_their_article(value: Any) -> None:
+    calls: list[Callable[[], Any]] = [
+        lambda: tfrecs.encode_example({"a": value if value is not None else object()}),
+        lambda: tfrecs.encode_example({"a": [object()]}),
+        lambda: tfrecs.encode_batch({"a": [object()]}),
+        lambda: tfrecs.encode_sequence_example({}, {"a": value}),
+        lambda: tfrecs.serialize_tensor(None),
+        lambda: tfrecs.serialize_tensor(object()),
+    ]
+    for call in calls:
+        try:
+            call()
+        except (tfrecs.Error, TypeError) as error:
+            assert not MISFIT.search(str(error)), str(error)
