@@ -129,6 +129,16 @@ def test_shapes_of_unknown_rank_are_equal() -> None:
     assert tf.TensorShape([1]) != unknown
 
 
+def test_types_of_numpy_function_are_checked_in_datasets_only() -> None:
+    def call(number: Any) -> Any:
+        return tf.numpy_function(lambda _: np.int32(7), [number], tf.int64)
+
+    assert (call(0).dtype, int(call(0))) == (tf.int32, 7)
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"int32.*int64"):
+        list(tf.data.Dataset.range(1).map(call))
+    assert int(call(0)) == 7
+
+
 def passes(counts: list[int]) -> Any:
     """Return a dataset of a generator whose passes have so many elements, then none."""
     left = iter(counts)

@@ -414,3 +414,22 @@ def test_names_of_files_in_an_array_of_any_shape() -> None:
     names = np.array([["ids.tfrecord"], ["ids.tfrecord"]])
     assert len(list(tf.data.TFRecordDataset(names))) == 20
     assert len(list(tf.data.TFRecordDataset(tf.constant(names)))) == 20
+
+
+def test_weighted_draws_are_the_same_in_every_release() -> None:
+    """A saved state names the draws by number only, so their order must never change."""
+    parts = [tf.data.Dataset.from_tensors(one).repeat() for one in (1, 2)]
+    some = tf.data.Dataset.from_tensors([0.25, 0.75]).repeat()
+    for weights in ([0.25, 0.75], some):
+        drawn = tf.data.Dataset.sample_from_datasets(parts, weights, seed=5).take(20)
+        text = "".join(str(int(one)) for one in drawn)
+        assert text == ("21212122221222221221" if weights is some else "22121222211211212222")
+
+
+def test_weighted_batches_are_filtered_by_row() -> None:
+    batches = tf.data.TFRecordDataset("ids.tfrecord").batch(4)
+    parsed = batches.map(lambda records: tf.io.parse_example(records, SPEC))
+    weights = tf.data.Dataset.from_tensors([1.0]).repeat()
+    drawn = tf.data.Dataset.sample_from_datasets([parsed], weights, seed=5)
+    rows = drawn.plan.filter(tfrecs.col("id") > 4)
+    assert [batch["id"].tolist() for batch in rows] == [[5, 6, 7], [8, 9]]
