@@ -65,6 +65,13 @@ pub enum ErrorKind {
         /// Bytes that are there.
         have: u64,
     },
+    /// The file became shorter while it was read: it had so many bytes, and ends after so many.
+    Shrunk {
+        /// Bytes that it had.
+        from: u64,
+        /// Bytes that it has.
+        to: u64,
+    },
     /// Records of so many bytes do not fill what stands between header and footer of a file of so many.
     PartialRecord {
         /// Bytes before the first record.
@@ -123,6 +130,7 @@ impl ErrorKind {
             | Self::TrailingData(..) => Category::Corrupt,
             Self::TruncatedHeader(_)
             | Self::TruncatedRecord { .. }
+            | Self::Shrunk { .. }
             | Self::PartialRecord { .. }
             | Self::ImpossibleLength(_)
             | Self::TruncatedStream(_) => Category::Truncated,
@@ -163,6 +171,26 @@ impl ErrorKind {
         )
     }
 
+    /// The text of a file that ends too early.
+    fn fmt_too_short(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TruncatedHeader(have) => write!(
+                f,
+                "truncated record: the file ends after {have} of the 12 bytes of a record header"
+            ),
+            Self::TruncatedRecord { need, have } => write!(
+                f,
+                "truncated record: its header announces {need} more bytes (data and checksum), \
+                 and the file ends after {have}"
+            ),
+            Self::Shrunk { from, to } => write!(
+                f,
+                "the file became shorter while it was read: it had {from} bytes, and ends after {to}"
+            ),
+            _ => Ok(()),
+        }
+    }
+
     /// The text of what is too much.
     fn fmt_too_much(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -199,15 +227,9 @@ impl fmt::Display for ErrorKind {
                     "corrupted record: the checksum of its data does not match"
                 )
             }
-            Self::TruncatedHeader(have) => write!(
-                f,
-                "truncated record: the file ends after {have} of the 12 bytes of a record header"
-            ),
-            Self::TruncatedRecord { need, have } => write!(
-                f,
-                "truncated record: its header announces {need} more bytes (data and checksum), \
-                 and the file ends after {have}"
-            ),
+            Self::TruncatedHeader(_) | Self::TruncatedRecord { .. } | Self::Shrunk { .. } => {
+                self.fmt_too_short(f)
+            }
             Self::PartialRecord { .. } => self.fmt_partial(f),
             Self::ImpossibleLength(length) => write!(
                 f,

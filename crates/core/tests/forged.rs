@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use tfrecs_core::record::frame;
 use tfrecs_core::record::segments::each_start_in;
+use tfrecs_core::record::walk::Next;
 
 const HEADERS: u64 = 100_000;
 /// What is read is at most so many times the file.
@@ -58,9 +59,12 @@ fn cutting_reads_little() {
         let size = bytes.len() as u64;
         for (threads, segment) in [(1, 1 << 20), (2, 1 << 20), (3, 4 << 20)] {
             let (before, mut records) = (read_so_far(), 0);
-            let end = each_start_in(&file, size, threads, segment, |_| records += 1).unwrap();
+            let passed = each_start_in(&file, size, threads, segment, |_| records += 1).unwrap();
             let spent = read_so_far() - before;
-            assert_eq!(end, (size, records));
+            assert_eq!(
+                (passed.end, passed.records, passed.next),
+                (size, records, Next::End)
+            );
             assert!(
                 spent <= MOST * size,
                 "{shape}, {threads} threads: {spent} of {size}"

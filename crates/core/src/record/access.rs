@@ -148,7 +148,7 @@ impl<'a> Access<'a> {
             return Ok(copied(mapped, room, offset));
         }
         let Some((codec, checkpoints)) = self.compressed else {
-            return Ok(fill(&self.file, room, offset)?);
+            return fill(&self.file, room, offset);
         };
         let mut at = match self.seeker.take() {
             Some(seeker) => seeker,

@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 use super::frame::{FOOTER, HEADER};
 use super::records::{Origin, Records, Span};
-use super::walk::Walk;
-use crate::error::{ErrorKind, Result};
+use super::walk::{Next, Walk};
+use crate::error::{Error, ErrorKind, Result};
 use crate::interrupt::retrying;
 
 /// Goes from header to header.
@@ -49,17 +49,18 @@ impl Hops {
     }
 
     /// The next records, at most `n`, and no more once they have `bytes` bytes; fewer before the end of the
-    /// file and before anything unusual, about which a reader can say more; `None` if there are none.
+    /// file, before anything unusual, about which a reader can say more, and before what cannot be read, which
+    /// the next call comes to; `None` if there are none.
     ///
     /// # Errors
-    /// If a signal says to stop.
+    /// Of the operating system, with path, record and offset; if a signal says to stop.
     pub fn find(&mut self, n: usize, bytes: usize) -> Result<Option<Extent>> {
         let first = self.offset();
         let mut spans = Vec::with_capacity(n.min(1024));
         let enough = first.saturating_add(bytes as u64);
         while spans.len() < n
             && self.offset() < enough
-            && let Some(length) = self.walk.hop()?
+            && let Some(length) = self.next(spans.is_empty())?
         {
             let end = self.offset() - FOOTER as u64 - first;
             let (Ok(end), Ok(len)) = (usize::try_from(end), usize::try_from(length)) else {
@@ -82,6 +83,17 @@ impl Hops {
             file: Arc::clone(self.walk.file()),
             path: Arc::clone(&self.path),
         }))
+    }
+}
+
+impl Hops {
+    /// How long the next record is; none where there is none, or, unless it is the first one, where an error is.
+    fn next(&mut self, is_first: bool) -> Result<Option<u64>> {
+        match self.walk.hop() {
+            Ok(Next::Record(length)) => Ok(Some(length)),
+            Err(error) if is_first || error.is_interrupt() => Err(error.with_path(&self.path)),
+            Ok(Next::End | Next::Cut | Next::NoRecord) | Err(_) => Ok(None),
+        }
     }
 }
 
@@ -158,7 +170,7 @@ impl Extent {
             _ if !has_room => Some((0, ErrorKind::OutOfMemory(size))),
             Ok(count) if count == size => None,
             Ok(count) => Some(cut_off(&spans, count)),
-            Err(error) => Some((0, error.into())),
+            Err(error) => Some((0, error.kind().clone())),
         };
         let records = Records::new(Arc::new(buffer), spans, [self.origin(offset)]);
         match fault {
@@ -215,12 +227,17 @@ fn cut_off(spans: &[Span], have: usize) -> (usize, ErrorKind) {
 }
 
 /// Reads from `offset` on until `room` is full or the file ends, and says how many bytes that were.
-pub(super) fn fill(file: &File, room: &mut [u8], offset: u64) -> std::io::Result<usize> {
+///
+/// # Errors
+/// Of the operating system, with the offset.
+pub(super) fn fill(file: &File, room: &mut [u8], offset: u64) -> Result<usize> {
     let mut filled = 0;
     while let Some(rest) = room.get_mut(filled..).filter(|rest| !rest.is_empty()) {
-        match retrying(|| read_at(file, rest, offset + filled as u64))? {
-            0 => break,
-            count => filled += count,
+        let at = offset + filled as u64;
+        match retrying(|| read_at(file, rest, at)) {
+            Ok(0) => break,
+            Ok(count) => filled += count,
+            Err(error) => return Err(Error::from(error).at_offset(at)),
         }
     }
     Ok(filled)

@@ -7,7 +7,6 @@
 //! or itself, is made anew.
 
 use std::fs::{File, Metadata};
-use std::io;
 use std::ops::Range;
 use std::time::UNIX_EPOCH;
 
@@ -47,7 +46,7 @@ impl Fingerprint {
     ///
     /// # Errors
     /// Of the operating system.
-    pub fn of(file: &File) -> io::Result<Self> {
+    pub fn of(file: &File) -> crate::Result<Self> {
         let metadata = file.metadata()?;
         let (size, last) = (metadata.len(), SAMPLES.0 - 1);
         let end = size.saturating_sub(SAMPLES.1 as u64);

@@ -13,7 +13,8 @@ use super::frame::{FOOTER, HEADER};
 use super::index::{self, Builder, Fingerprint, Index, Summary};
 use super::publish::Destination;
 use super::reader::{ReadOptions, RecordReader};
-use super::segments::each_start;
+use super::segments::{Passed, each_start};
+use super::walk::Next;
 use crate::error::{Error, Result};
 use crate::forks;
 use crate::interrupt::Pulse;
@@ -48,13 +49,14 @@ impl IndexedFile {
         refuse_pipes(path)?;
         let file = File::open(path).map_err(located)?;
         // Before anything else is read: what comes later is not in the index, and makes it stale.
-        let of = Fingerprint::of(&file).map_err(located)?;
+        let of = Fingerprint::of(&file).map_err(|error| error.with_path(path))?;
         let twin = file.try_clone().map_err(located)?;
         let mut reader = RecordReader::scanning(twin, path, unverified(options))?;
         let compression = reader.compression();
         let mut builder = Builder::default();
         let each = |start| builder.push(start);
-        let end = each_record(&mut reader, Some(file), of.size, threads, u64::MAX, each)?;
+        let end = each_record(&mut reader, Some(file), of.size, threads, u64::MAX, each)
+            .map_err(|error| error.with_path(path))?;
         let index = builder.finish(end, reader.into_checkpoints());
         Ok(Self::with(path, compression, of, index))
     }
@@ -326,7 +328,8 @@ pub fn count(path: &Path, options: ReadOptions, threads: usize) -> Result<u64> {
     let (mut reader, twin, size) = open(path, options)?;
     let mut records = 0;
     let most = options.limits.max_record_bytes.unwrap_or(u64::MAX);
-    each_record(&mut reader, twin, size, threads, most, |_| records += 1)?;
+    each_record(&mut reader, twin, size, threads, most, |_| records += 1)
+        .map_err(|error| error.with_path(path))?;
     Ok(records)
 }
 
@@ -368,8 +371,11 @@ fn unverified(options: ReadOptions) -> ReadOptions {
     }
 }
 
-/// Calls `each` with where each record begins, and says where the last one ends. One of more than `most` bytes is left
-/// to the reader, who has the same limit, or none.
+/// Calls `each` with where each record begins, and says where the last one ends, which is where the file ended when
+/// it was opened.
+///
+/// # Errors
+/// What is wrong with the file, as the reader tells it; of the operating system; a file that was changed meanwhile.
 fn each_record(
     reader: &mut RecordReader,
     twin: Option<File>,
@@ -381,13 +387,12 @@ fn each_record(
     if let Some(file) = twin
         && reader.compression() == Compression::None
     {
-        let (end, records) = each_start(&Arc::new(file), size, threads, most, each)?;
-        if end < size {
-            // Whatever stands there, the reader knows what to say about it; it may also have become a record.
-            reader.seek(end, records)?;
-            reader.next_record()?;
-        }
-        return Ok(end);
+        let file = Arc::new(file);
+        let passed = each_start(&file, size, threads, most, each)?;
+        return match passed.next {
+            Next::End => Ok(passed.end),
+            other => judged(reader, &file, size, passed, other),
+        };
     }
     let mut pulse = Pulse::start();
     loop {
@@ -398,4 +403,22 @@ fn each_record(
         each(start);
         pulse.check()?;
     }
+}
+
+/// Has the reader say what is wrong with what comes behind the records that were passed. If it finds nothing, the file
+/// was written to meanwhile: a last record has become whole, which belongs to whoever looks next, or anything else.
+fn judged(
+    reader: &mut RecordReader,
+    file: &File,
+    size: u64,
+    passed: Passed,
+    next: Next,
+) -> Result<u64> {
+    reader.seek(passed.end, passed.records)?;
+    let has_record = reader.next_record()?.is_some();
+    if next == Next::Cut && has_record && file.metadata()?.len() > size {
+        return Ok(passed.end);
+    }
+    let changed = Error::state("the file was changed while it was read; open it again");
+    Err(changed.at_record(passed.records).at_offset(passed.end))
 }

@@ -127,7 +127,8 @@ impl RecordReader {
             file.rewind().map_err(io)?;
             let codec = Some(reader.compression());
             let scanner = Scanner::open(Box::new(file), codec, Scanner::SPACING);
-            if let Some(scanner) = scanner.map_err(|kind| located(kind.into()))? {
+            let begun = |kind: ErrorKind| located(Error::new(kind).at_record(0).at_offset(0));
+            if let Some(scanner) = scanner.map_err(begun)? {
                 reader.source = Source::Scanned(Box::new(scanner));
             }
         }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::extent::fill;
 use super::frame::HEADER;
-use super::walk::{LARGE, Walk, whole_record};
+use super::walk::{LARGE, Next, Walk, whole_record};
 use crate::error::Result;
 use crate::ordered::Ordered;
 
@@ -28,18 +28,29 @@ const GUESSES: usize = 16;
 /// How much is looked through at once.
 const WINDOW: usize = 64 << 10;
 
+/// The records that were passed, one behind the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Passed {
+    /// Where the last one ends.
+    pub end: u64,
+    /// How many there are.
+    pub records: u64,
+    /// What comes behind them. Only [`Next::End`] is the end of the file.
+    pub next: Next,
+}
+
 /// Calls `each` with the place where each record of `file` begins, in order, up to the end of the file, what is no
-/// whole record, or one of more than `most` bytes; and says where that is, and how many records come before.
+/// whole record, or one of more than `most` bytes.
 ///
 /// # Errors
-/// If a signal says to stop; if there is no thread to be had.
+/// Of the operating system, with record and offset; if a signal says to stop; if there is no thread to be had.
 pub fn each_start(
     file: &Arc<File>,
     size: u64,
     threads: usize,
     most: u64,
     each: impl FnMut(u64),
-) -> Result<(u64, u64)> {
+) -> Result<Passed> {
     each_up_to(file, size, threads, SEGMENT, most, each)
 }
 
@@ -53,7 +64,7 @@ pub fn each_start_in(
     threads: usize,
     segment: u64,
     each: impl FnMut(u64),
-) -> Result<(u64, u64)> {
+) -> Result<Passed> {
     each_up_to(file, size, threads, segment, u64::MAX, each)
 }
 
@@ -64,18 +75,22 @@ fn each_up_to(
     segment: u64,
     most: u64,
     each: impl FnMut(u64),
-) -> Result<(u64, u64)> {
+) -> Result<Passed> {
     let walk = Walk::new(Arc::clone(file), size, 0, 0).up_to(most);
     let mut joint = Joint { walk, each };
-    while joint.walk.record() < FIRST && joint.hop()? {}
+    let next = joint.hop_up_to(FIRST)?;
     let (at, records) = (joint.walk.offset(), joint.walk.record());
     let is_small = size - at <= 2 * segment || at / records.max(1) >= LARGE;
-    if threads < 2 || is_small || records < FIRST {
-        while joint.hop()? {}
-    } else {
-        joint.follow(guesses(file, size, at, threads, segment, most)?)?;
-    }
-    Ok((joint.walk.offset(), joint.walk.record()))
+    let next = match next {
+        Next::Record(_) if threads < 2 || is_small => joint.hop_up_to(u64::MAX)?,
+        Next::Record(_) => joint.follow(guesses(file, size, at, threads, segment, most)?)?,
+        other => other,
+    };
+    Ok(Passed {
+        end: joint.walk.offset(),
+        records: joint.walk.record(),
+        next,
+    })
 }
 
 /// What was found in a segment from where a record seems to begin: where records begin, and where the last
@@ -106,57 +121,74 @@ fn guesses(
     })
 }
 
+/// What seems to lie in a segment. What cannot be read there is no error yet: whoever comes from before reads it
+/// again, if it matters.
 fn guess(file: &Arc<File>, size: u64, begin: u64, end: u64, most: u64) -> Result<Guess> {
+    match read_guess(file, size, begin, end, most) {
+        Err(error) if error.is_interrupt() => Err(error),
+        Ok(Some(guess)) => Ok(guess),
+        Ok(None) | Err(_) => Ok(Guess {
+            starts: Vec::new(),
+            end,
+        }),
+    }
+}
+
+fn read_guess(
+    file: &Arc<File>,
+    size: u64,
+    begin: u64,
+    end: u64,
+    most: u64,
+) -> Result<Option<Guess>> {
     let mut from = begin;
     for _ in 0..GUESSES {
-        let Some(start) = find_header(file, size, from, end) else {
+        let Some(start) = find_header(file, size, from, end)? else {
             break;
         };
         let mut walk = Walk::new(Arc::clone(file), size, start, 0).up_to(most);
         let mut starts = Vec::new();
         while walk.offset() < end {
             let start = walk.offset();
-            if walk.hop()?.is_none() {
+            let Next::Record(_) = walk.hop()? else {
                 break;
-            }
+            };
             starts.push(start);
         }
         let end_of_walk = walk.offset();
         if starts.len() >= PLAUSIBLE || end_of_walk >= end {
-            return Ok(Guess {
+            return Ok(Some(Guess {
                 starts,
                 end: end_of_walk,
-            });
+            }));
         }
         from = start + 1;
     }
-    Ok(Guess {
-        starts: Vec::new(),
-        end,
-    })
+    Ok(None)
 }
 
 /// The first place from `begin` on, before `end`, that looks like the header of a record.
-fn find_header(file: &File, size: u64, begin: u64, end: u64) -> Option<u64> {
+fn find_header(file: &File, size: u64, begin: u64, end: u64) -> Result<Option<u64>> {
     let mut window = vec![0; WINDOW];
     let mut at = begin;
     while at < end {
-        let filled = fill(file, &mut window, at).ok()?;
-        let some = window.get(..filled)?;
+        let filled = fill(file, &mut window, at)?;
+        let some = window.get(..filled).unwrap_or_default();
         let is_header = |(place, header): &(u64, &[u8])| {
             let header: Option<&[u8; HEADER]> = header.first_chunk();
             header.is_some_and(|header| whole_record(header, *place, size).is_some())
         };
         let found = (at..end).zip(some.windows(HEADER)).find(is_header);
         if let Some((place, _)) = found {
-            return Some(place);
+            return Ok(Some(place));
         }
         // The last bytes may be the beginning of a header.
-        at += (filled as u64)
-            .checked_sub(HEADER as u64 - 1)
-            .filter(|&step| step > 0)?;
+        match (filled as u64).checked_sub(HEADER as u64 - 1) {
+            None | Some(0) => break,
+            Some(step) => at += step,
+        }
     }
-    None
+    Ok(None)
 }
 
 /// Goes from record to record, or takes over what others have found.
@@ -166,31 +198,42 @@ struct Joint<F> {
 }
 
 impl<F: FnMut(u64)> Joint<F> {
-    fn hop(&mut self) -> Result<bool> {
+    fn hop(&mut self) -> Result<Next> {
         let start = self.walk.offset();
-        let is_record = self.walk.hop()?.is_some();
-        if is_record {
+        let next = self.walk.hop()?;
+        if let Next::Record(_) = next {
             (self.each)(start);
         }
-        Ok(is_record)
+        Ok(next)
     }
 
-    fn follow(&mut self, mut guesses: Ordered<Result<Guess>>) -> Result<()> {
-        while let Some(guess) = guesses.next_result()?
-            && self.take_over(&guess?)?
-        {}
-        while self.hop()? {}
-        Ok(())
+    /// Goes on until so many records are passed, or something else comes; and says which.
+    fn hop_up_to(&mut self, records: u64) -> Result<Next> {
+        loop {
+            match self.hop()? {
+                Next::Record(_) if self.walk.record() < records => {}
+                other => return Ok(other),
+            }
+        }
+    }
+
+    fn follow(&mut self, mut guesses: Ordered<Result<Guess>>) -> Result<Next> {
+        while let Some(guess) = guesses.next_result()? {
+            if let Some(stop) = self.take_over(&guess?)? {
+                return Ok(stop);
+            }
+        }
+        self.hop_up_to(u64::MAX)
     }
 
     /// Goes on to the end of what was guessed: as it was guessed, from the first place on that both come to.
-    /// False where it does not go on.
-    fn take_over(&mut self, guess: &Guess) -> Result<bool> {
+    /// Where it does not go on: what comes there.
+    fn take_over(&mut self, guess: &Guess) -> Result<Option<Next>> {
         let mut starts = guess.starts.as_slice();
         loop {
             let at = self.walk.offset();
             if at >= guess.end {
-                return Ok(true);
+                return Ok(None);
             }
             while let [first, rest @ ..] = starts
                 && *first < at
@@ -202,10 +245,11 @@ impl<F: FnMut(u64)> Joint<F> {
                     (self.each)(start);
                 }
                 self.walk.skip_to(guess.end, starts.len() as u64);
-                return Ok(true);
+                return Ok(None);
             }
-            if !self.hop()? {
-                return Ok(false);
+            match self.hop()? {
+                Next::Record(_) => {}
+                other => return Ok(Some(other)),
             }
         }
     }
@@ -248,8 +292,9 @@ mod tests {
         file.write_all(bytes).unwrap();
         let (file, size, mut starts) = (Arc::new(file), bytes.len() as u64, Vec::new());
         let each = |start| starts.push(start);
-        let (end, records) = each_start_in(&file, size, threads, segment, each).unwrap();
-        (starts, end, records)
+        let passed = each_start_in(&file, size, threads, segment, each).unwrap();
+        assert_eq!(passed.next == Next::End, passed.end == size);
+        (starts, passed.end, passed.records)
     }
 
     proptest! {

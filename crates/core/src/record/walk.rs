@@ -1,11 +1,14 @@
 //! From header to header of an uncompressed file, reading no more of what lies between them than comes along.
+//!
+//! A step has one of four results, which callers have to tell apart: a record, the end of the file, something
+//! that is no whole record, and an error of the operating system. Only the second is the end of the records.
 
 use std::fs::File;
 use std::sync::Arc;
 
 use super::extent::fill;
 use super::frame::{self, FOOTER, HEADER};
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::interrupt::Pulse;
 
 /// Records of so many bytes on average are passed with a read for each header. A tiny read costs about as much
@@ -14,6 +17,19 @@ pub const LARGE: u64 = 16 << 10;
 
 /// How much is read at once: as long as nothing is known of the records, and where they are small.
 const WINDOW: (usize, usize) = (16 << 10, 256 << 10);
+
+/// What comes next in a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// A record, whose data has so many bytes.
+    Record(u64),
+    /// Nothing: the file ends where the last record does.
+    End,
+    /// The file ended here when its size was asked, before the record did. It may have grown since.
+    Cut,
+    /// No header that is valid, or a record of more bytes than are allowed: a reader says what is wrong.
+    NoRecord,
+}
 
 /// Goes from record to record.
 pub struct Walk {
@@ -76,24 +92,32 @@ impl Walk {
         self.record
     }
 
-    /// Goes over the next record, and says how long its data is; none at the end of the file, and before
-    /// anything that is no whole record, about which a reader can say more.
+    /// Goes over the next record, if there is one, and says what came.
     ///
     /// # Errors
-    /// If a signal says to stop.
-    pub fn hop(&mut self) -> Result<Option<u64>> {
+    /// Of the operating system, with record and offset; if a signal says to stop; a file that became shorter.
+    pub fn hop(&mut self) -> Result<Next> {
+        if self.offset >= self.size {
+            return Ok(Next::End);
+        }
         let Some(header) = self.header()? else {
-            return Ok(None);
+            return Ok(Next::Cut);
         };
-        let Some((length, end)) = whole_record(&header, self.offset, self.size) else {
-            return Ok(None);
+        let Ok(length) = frame::parse_header(&header) else {
+            return Ok(Next::NoRecord);
         };
         if length > self.most {
-            return Ok(None);
+            return Ok(Next::NoRecord);
         }
-        self.offset = end;
-        self.record += 1;
-        Ok(Some(length))
+        match end_of(length, self.offset) {
+            Some(end) if end <= self.size => {
+                self.offset = end;
+                self.record += 1;
+                Ok(Next::Record(length))
+            }
+            Some(_) => Ok(Next::Cut),
+            None => Ok(Next::NoRecord),
+        }
     }
 
     /// Goes on at `offset`, over so many records that somebody else has found.
@@ -102,22 +126,43 @@ impl Walk {
         self.record += records;
     }
 
+    /// The header at this place; none if the file had no room for one.
     fn header(&mut self) -> Result<Option<[u8; HEADER]>> {
         let at = usize::try_from(self.offset - self.start).unwrap_or(usize::MAX);
         if let Some(header) = self.window.get(at..).and_then(<[u8]>::first_chunk) {
             return Ok(Some(*header));
         }
+        if self.size - self.offset < HEADER as u64 {
+            return Ok(None);
+        }
         self.pulse.check()?;
-        self.window.resize(self.worth_reading(), 0);
-        let filled = match fill(&self.file, &mut self.window, self.offset) {
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {
-                return Err(error.into());
-            }
-            other => other.unwrap_or(0),
-        };
-        self.window.truncate(filled);
-        self.start = self.offset;
-        Ok(self.window.first_chunk().copied())
+        self.read().map_err(|error| self.located(error))?;
+        match self.window.first_chunk() {
+            Some(header) => Ok(Some(*header)),
+            None => Err(self.located(self.shrunk())),
+        }
+    }
+
+    /// Reads from this place on. The window is empty after an error, so that nothing is taken from an earlier one.
+    fn read(&mut self) -> Result<()> {
+        let room = self.worth_reading();
+        let mut window = std::mem::take(&mut self.window);
+        window.resize(room, 0);
+        let filled = fill(&self.file, &mut window, self.offset)?;
+        window.truncate(filled);
+        (self.window, self.start) = (window, self.offset);
+        Ok(())
+    }
+
+    fn shrunk(&self) -> Error {
+        Error::new(ErrorKind::Shrunk {
+            from: self.size,
+            to: self.offset + self.window.len() as u64,
+        })
+    }
+
+    fn located(&self, error: Error) -> Error {
+        error.at_record(self.record).at_offset(self.offset)
     }
 
     /// How much to read, by the records so far.
@@ -137,7 +182,13 @@ impl Walk {
 #[must_use]
 pub fn whole_record(header: &[u8; HEADER], offset: u64, size: u64) -> Option<(u64, u64)> {
     let length = frame::parse_header(header).ok()?;
-    let end = offset.checked_add(length)?;
-    let end = end.checked_add((HEADER + FOOTER) as u64)?;
-    (end <= size).then_some((length, end))
+    let end = end_of(length, offset).filter(|&end| end <= size)?;
+    Some((length, end))
+}
+
+/// Where a record of `length` bytes at `offset` ends; none if no file is as long.
+fn end_of(length: u64, offset: u64) -> Option<u64> {
+    offset
+        .checked_add(length)?
+        .checked_add((HEADER + FOOTER) as u64)
 }

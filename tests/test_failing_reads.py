@@ -1,0 +1,60 @@
+"""A read that fails is never the end of a file: every read of everything that reads fails once.
+
+The answer is complete, or an error says of which file and where; nothing of a failed pass is kept.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import needs
+from faults.operations import CONTENTS, OPERATIONS
+
+HERE = Path(__file__).parent / "faults"
+
+# How many reads of an operation fail; FAILING_READS=1000000 lets all of them.
+MOST = os.environ.get("FAILING_READS", "8")
+
+
+@pytest.fixture(scope="session")
+def shim(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """reads.c, compiled."""
+    library = tmp_path_factory.mktemp("faults") / "reads.so"
+    cc = shutil.which(os.environ.get("CC", "cc")) or needs.missing("a C compiler")
+    command = [
+        cc,
+        "-shared",
+        "-fPIC",
+        "-Wall",
+        "-Werror",
+        "-o",
+        str(library),
+        str(HERE / "reads.c"),
+    ]
+    subprocess.run([*command, "-ldl"], check=True)
+    return library
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="LD_PRELOAD and /proc are Linux's")
+@pytest.mark.parametrize("kind", CONTENTS)
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_a_failing_read_is_never_the_end(name: str, kind: str, shim: Path, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, HERE / "sweep.py", name, tmp_path, kind, MOST],
+        env={**os.environ, "LD_PRELOAD": str(shim)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout)
+    assert said["wrong"] == []
+    assert said["tries"] > 0
