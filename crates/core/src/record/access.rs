@@ -11,7 +11,7 @@ use super::checkpoints::{Checkpoints, Seeker};
 use super::compression::Compression;
 use super::extent::fill;
 use super::mapping::Mapping;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::forks;
 use crate::vectors::fetch;
 
@@ -70,27 +70,38 @@ impl OpenFile {
         })
     }
 
-    /// The bytes of the file as memory: those that it has now, which may have been cut since it was mapped.
-    fn mapped(&self, file: &File) -> io::Result<&[u8]> {
+    /// The file as memory, and how many bytes of it there are now: it may have been cut since it was mapped. None
+    /// where it cannot be mapped safely.
+    fn mapped(&self, file: &File) -> io::Result<Option<Mapped<'_>>> {
         let mapping = if let Some(mapping) = self.mapping.get() {
             mapping
         } else {
-            let mapping = Mapping::of(file)?;
+            let Some(mapping) = Mapping::of(file)? else {
+                return Ok(None);
+            };
             forks::apart(|| self.mapping.get_or_init(|| mapping))
         };
         // Nobody reads from where the file stands; and nothing that tells a file's size takes less time.
         let mut it = file;
         let size = usize::try_from(it.seek(SeekFrom::End(0))?).unwrap_or(usize::MAX);
-        let bytes = mapping.bytes();
-        Ok(bytes.get(..size).unwrap_or(bytes))
+        let size = size.min(mapping.len());
+        Ok(Some(Mapped { mapping, size }))
     }
+}
+
+/// A file as memory.
+#[derive(Clone, Copy)]
+struct Mapped<'a> {
+    mapping: &'a Mapping,
+    /// How many bytes of it the file had when it was last looked at.
+    size: usize,
 }
 
 /// A file, open for reads at any place.
 pub struct Access<'a> {
     file: Handle<'a>,
     /// All of it, if it is mapped.
-    mapped: Option<&'a [u8]>,
+    mapped: Option<Mapped<'a>>,
     /// Where it can be inflated from, if it is compressed.
     compressed: Option<(Compression, &'a Checkpoints)>,
     /// What has inflated some of it, and may go on from there.
@@ -112,7 +123,7 @@ impl<'a> Access<'a> {
             return Ok(None);
         };
         let mapped = if memory_map {
-            Some(opened.mapped(&file)?)
+            opened.mapped(&file)?
         } else {
             None
         };
@@ -144,8 +155,10 @@ impl<'a> Access<'a> {
     /// # Errors
     /// Of the operating system, or of a compressed stream.
     pub fn fill(&mut self, room: &mut [u8], offset: u64) -> Result<usize> {
-        if let Some(mapped) = self.mapped {
-            return Ok(copied(mapped, room, offset));
+        if let Some(Mapped { mapping, size }) = self.mapped {
+            let start = usize::try_from(offset).unwrap_or(usize::MAX);
+            let copied = mapping.copy(room, start.min(size), size);
+            return copied.map_err(|error| Error::from(error).at_offset(offset));
         }
         let Some((codec, checkpoints)) = self.compressed else {
             return fill(&self.file, room, offset);
@@ -163,7 +176,7 @@ impl<'a> Access<'a> {
     pub fn expect(&self, place: &Range<u64>) {
         let (start, end) = (usize::try_from(place.start), usize::try_from(place.end));
         if let (Some(mapped), Ok(start), Ok(end)) = (self.mapped, start, end)
-            && let Some(bytes) = mapped.get(start..end)
+            && let Some(bytes) = mapped.mapping.bytes(start..end)
         {
             fetch(bytes);
         }
@@ -185,16 +198,6 @@ impl<'a> Access<'a> {
     pub fn into_seeker(self) -> Option<Seeker> {
         self.seeker
     }
-}
-
-fn copied(from: &[u8], room: &mut [u8], offset: u64) -> usize {
-    let start = usize::try_from(offset).unwrap_or(usize::MAX);
-    let rest = from.get(start..).unwrap_or_default();
-    let count = rest.len().min(room.len());
-    if let (Some(room), Some(rest)) = (room.get_mut(..count), rest.get(..count)) {
-        room.copy_from_slice(rest);
-    }
-    count
 }
 
 /// Opens a file whose time of access need not be kept: to think about it takes a tenth of the time of a small read.
