@@ -307,6 +307,21 @@ ORIENTED = {
 }
 
 
+@pytest.mark.parametrize(("orientation", "apply"), [(1, True), (6, False), (None, False)])
+def test_upright_images_are_reduced_alike(orientation: int | None, apply: bool) -> None:
+    """A JPEG is decoded at an eighth of its size if that is enough, turned or not."""
+    pixels = np.random.default_rng(0).integers(0, 256, (64, 512, 3), np.uint8)
+    exif = Image.Exif()
+    if orientation:
+        exif[0x0112] = orientation
+    out = BytesIO()
+    Image.fromarray(pixels).save(out, "JPEG", exif=exif)
+    found = tfrecs.decode_image(out.getvalue(), 3, size=(8, 64), apply_orientation=apply)
+    out = BytesIO()
+    Image.fromarray(pixels).save(out, "JPEG")
+    assert (found == tfrecs.decode_image(out.getvalue(), 3, size=(8, 64))).all()
+
+
 @pytest.mark.parametrize("form", ["JPEG", "PNG", "WEBP"])
 @pytest.mark.parametrize("orientation", ORIENTED)
 def test_orientation(orientation: int, form: str) -> None:

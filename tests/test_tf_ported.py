@@ -141,6 +141,16 @@ def test_gfile_takes_text_and_bytes(tmp_path: Path, mode: str) -> None:
     assert (tmp_path / "out").read_bytes() == "ä\n".encode() + b"\xff"
 
 
+def test_gfile_seeks(tmp_path: Path) -> None:
+    (tmp_path / "in").write_bytes(b"abcdef")
+    with tf.io.gfile.GFile(tmp_path / "in", "rb") as file:
+        found = []
+        for place in [(2,), (0,), (1, 1), (-1, 2), (3, 0)]:
+            file.seek(*place)
+            found.append((file.tell(), file.read(1)))
+    assert found == [(2, b"c"), (0, b"a"), (2, b"c"), (5, b"f"), (3, b"d")]
+
+
 def test_gfile_reads(tmp_path: Path) -> None:
     path = tmp_path / "lines"
     path.write_bytes(b"a\r\nb")

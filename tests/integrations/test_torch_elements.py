@@ -38,6 +38,19 @@ def test_tensors_are_over_the_same_memory(path: Path) -> None:
     assert made["name"] == [b"0", b"1", b"2", b"3"]
 
 
+def test_arrays_by_themselves_and_in_tuples() -> None:
+    """Elements need not be batches: map() may give arrays."""
+    ds = tfrecs.Dataset([b"1", b"2"])
+    assert [made.tolist() for made in ds.map(lambda one: np.full(2, int(one))).to_torch()] == [
+        [1, 1],
+        [2, 2],
+    ]
+    pair = next(iter(ds.map(lambda one: (np.arange(2), [np.float32(one)])).to_torch()))
+    assert [pair[0].tolist(), pair[1][0].item()] == [[0, 1], 1.0]
+    texts = ds.map(lambda one: np.array([one, b"x"], object))
+    assert list(texts.to_torch()) == [[b"1", b"x"], [b"2", b"x"]]
+
+
 def test_options(path: Path) -> None:
     features = {**SPEC, "few": tfrecs.VarLenFeature("string"), "rows": SPEC["rows"]}
     with tfrecs.RecordWriter(path.parent / "few.tfrecord") as out:
