@@ -13,6 +13,7 @@ from tfrecs.tf.data.bound import bound
 from tfrecs.tf.data.elements import Function
 
 FACTOR = 2
+CALLS = 0
 numbers = tf.data.Dataset.range(3)
 
 
@@ -53,6 +54,18 @@ def test_what_a_function_changes_is_changed() -> None:
     before = calls
     assert ints(numbers.map(counted)) == [0, 1, 2]
     assert calls > before
+
+
+def counted_in_the_module(number: Any) -> Any:
+    global CALLS  # noqa: PLW0603 - this is what is tested
+    CALLS += 1
+    return number
+
+
+def test_what_a_function_changes_in_the_module_is_changed() -> None:
+    before = CALLS
+    assert ints(numbers.map(counted_in_the_module)) == [0, 1, 2]
+    assert before < CALLS
 
 
 def test_functions_within_see_what_is_there_when_they_are_called() -> None:
