@@ -172,3 +172,12 @@ def test_no_hint_where_the_file_is_gone(tmp_path: Path) -> None:
     path.unlink()
     (line,) = said(lambda: next(batches))
     assert line.endswith("has the feature 'lable'")
+
+
+def test_one_feature_at_another_place_of_the_specification() -> None:
+    """What is counted for one specification is not looked up in the columns of another."""
+    records = [tfrecs.encode_example({"a": 1})]
+    fixed, varied = tfrecs.FixedLenFeature([], "int64", 0), tfrecs.VarLenFeature("int64")
+    first = tfrecs.parse_example(records, {"a": fixed, "b": fixed, "v": varied})
+    second = tfrecs.parse_example(records, {"v": varied})
+    assert first["v"].dense_shape.tolist() == second["v"].dense_shape.tolist() == [1, 0]

@@ -68,13 +68,14 @@ def may_be_missing(columns: Sequence[NativeFeature]) -> dict[int, str]:
 
 
 # The functions that parse get their features anew in every call.
-_of_functions: dict[tuple[str, ...], MissingFeatures] = {}
+_of_functions: dict[tuple[tuple[int, str], ...], MissingFeatures] = {}
 _MOST = 256
 
 
 def of_function(columns: Sequence[NativeFeature]) -> MissingFeatures:
     """Return what all calls for these columns share."""
-    keys = tuple([column[0] for column in columns if column[2] != "fixed"])
+    # Their places too: the same features lie elsewhere among the columns of other ones.
+    keys = tuple(may_be_missing(columns).items())
     found = _of_functions.get(keys)
     if found is None:
         if len(_of_functions) >= _MOST:
