@@ -306,7 +306,7 @@ BROKEN: list[tuple[Any, str]] = [
     (message_of("int16", [2], tensor_content=b"abc"), "tensor_content has 3 bytes, and the shape"),
     (message_of("bool", [1], tensor_content=b"\2"), "bools that are neither 0 nor 1"),
     (message_of("int8", [2], int_val=[1, 2, 3]), r"has 3 values, and its shape \[2\] takes 2"),
-    (message_of("string", [0], string_val=[b""]), r"has 1 values, and its shape \[0\] takes 0"),
+    (message_of("string", [0], string_val=[b""]), r"has 1 value, and its shape \[0\] takes 0"),
     (message_of("int8", [1], int_val=[128]), "the value 128 does not fit its dtype, int8"),
     (
         message_of("uint4", [1], tensor_content=b"\x10"),
@@ -353,7 +353,7 @@ def test_wrong_use_of_parse_tensor(serialized: Any, options: dict[str, Any], tex
 
 
 NO_TENSORS: list[tuple[Any, Any, str]] = [
-    (None, None, "a NoneType is no array"),
+    (None, None, "None is no array"),
     ({"a": 1}, None, "a dict is no array"),
     (np.ma.masked_array([1], [True]), None, "a MaskedArray is no dense array"),
     (tfrecs.RaggedTensor.from_rows([[1]]), None, "a RaggedTensor is no dense array"),

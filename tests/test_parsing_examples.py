@@ -94,7 +94,7 @@ def test_no_records_and_no_values() -> None:
 def test_every_value_has_its_index() -> None:
     """TensorFlow compares the totals only, and then values stand in other records' rows."""
     records = encoded([{"i": [1, 2], "v": [1.0]}, {"i": [3], "v": [2.0, 3.0]}])
-    with pytest.raises(ParseError, match=r"2 indices \(feature 'i'\) and 1 values") as caught:
+    with pytest.raises(ParseError, match=r"2 indices \(feature 'i'\) and 1 value ") as caught:
         parse_example(records, {"s": ONE}, ["first", "second"])
     assert (caught.value.record, caught.value.feature) == (0, "s")
     assert str(caught.value).startswith('record 0: Name: first, feature "s": 2 indices')
@@ -304,5 +304,5 @@ def test_names_of_a_single_example() -> None:
             parse(b"", spec, "n")
         with pytest.raises(tfrecs.SpecError, match=r"name.shape=\[1\], serialized.shape=\[\]"):
             parse(b"", spec, ["n"])
-    with pytest.raises(tfrecs.SpecError, match="must be a scalar, got 1 records"):
+    with pytest.raises(tfrecs.SpecError, match="must be a scalar, got 1 record"):
         parse_single_example([b""], spec)

@@ -378,7 +378,7 @@ def test_steps_that_are_not_aligned() -> None:
     short = tfrecs.encode_sequence_example({}, {**LISTS, "s": [[0, 1, 2]]})
     for validate in (False, True):
         spec = {"r": RaggedFeature("int64", "v", [R.RowSplits("s")], validate=validate)}
-        with pytest.raises(ParseError, match="not aligned: 2 and 1 steps") as caught:
+        with pytest.raises(ParseError, match="not aligned: 2 and 1 step") as caught:
             tfrecs.parse_sequence_example([good, short], None, spec, ["one", "two"])
         assert (caught.value.record, caught.value.feature) == (1, "r")
         assert "Name: two" in str(caught.value)

@@ -276,7 +276,7 @@ WRONG: list[tuple[Any, dict[str, Any], str]] = [
     ),
     ([b"a"], {"fixed_length": 2.0}, "fixed_length must be an int, not float"),
     ([b"a"], {"fixed_length": True}, "fixed_length must be an int, not bool"),
-    ([b"a"], {"fixed_length": 2**62}, "there is no memory for 1 values of fixed_length"),
+    ([b"a"], {"fixed_length": 2**62}, "there is no memory for 1 value of fixed_length"),
     ([b"a"], {"shape": -1}, "has a negative dimension"),
     ([b"a"], {"shape": "12"}, "is no shape, and no sequence of shapes"),
     ([b"a"], {"shape": (1.0,)}, "is no shape, and no sequence of shapes"),

@@ -123,7 +123,7 @@ def test_one_side_alone() -> None:
     ("lists", "match"),
     [
         ({"a": [1, 2]}, "an int has no steps: a feature list is, for each record, a list of steps"),
-        ({"a": np.arange(2)}, "a ndarray has no steps"),
+        ({"a": np.arange(2)}, "an ndarray has no steps"),
         ({"a": BytesArray.from_values("ab")}, "a BytesArray has no steps"),
         ({"a": pa.array([1, 2])}, "a column of Int64 has no steps"),
         ({"a": 5}, "an int has no steps"),
@@ -142,7 +142,7 @@ def test_what_are_no_feature_lists(lists: Any, match: str) -> None:
 
 
 def test_tables_that_do_not_fit_each_other() -> None:
-    with pytest.raises(SpecError, match="the context has 1 rows, and the feature lists have 2"):
+    with pytest.raises(SpecError, match="the context has 1 row, and the feature lists have 2"):
         encode_sequence_batch({"n": [1]}, {"a": [[1], [2]]})
     with pytest.raises(SpecError, match="needs a context, feature_lists, or both"):
         encode_sequence_batch()

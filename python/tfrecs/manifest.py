@@ -17,6 +17,7 @@ from tfrecs.features import Feature, Features
 from tfrecs.folders import record_files
 from tfrecs.paths import Path, Paths
 from tfrecs.records import FileReport, VerifyReport
+from tfrecs.wording import counted
 
 FORMAT = "tfrecs manifest"
 VERSION = 1
@@ -129,7 +130,7 @@ def _check(path: str, shard: ShardEntry, recompressed: bool) -> FileReport:
     try:
         size = pathlib.Path(path).stat().st_size
         if not recompressed and size != shard.size:
-            return _differs(path, shard, f"{shard.size} bytes", str(size))
+            return _differs(path, shard, counted(shard.size, "byte"), str(size))
         told = "auto" if recompressed else shard.compression_type
         records, record_bytes, checksum = _core.digest_file(path, told)
         found = (records, record_bytes, f"{checksum:08x}")
@@ -145,9 +146,11 @@ def _check(path: str, shard: ShardEntry, recompressed: bool) -> FileReport:
 def _wrong_records(path: str, shard: ShardEntry, found: tuple[int, int, str]) -> FileReport:
     records, record_bytes, checksum = found
     if records != shard.records:
-        return _differs(path, shard, f"{shard.records} records", str(records))
+        return _differs(path, shard, counted(shard.records, "record"), str(records))
     if record_bytes != shard.record_bytes:
-        return _differs(path, shard, f"records of {shard.record_bytes} bytes", str(record_bytes))
+        return _differs(
+            path, shard, f"records of {counted(shard.record_bytes, 'byte')}", str(record_bytes)
+        )
     return _differs(path, shard, f"records with the checksum {shard.checksum}", checksum)
 
 

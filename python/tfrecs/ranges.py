@@ -13,7 +13,7 @@ from tfrecs.indices import indexed_files
 from tfrecs.limits import checked_limit
 from tfrecs.paths import Paths
 from tfrecs.shared import SharedIterator
-from tfrecs.wording import plural
+from tfrecs.wording import counted, plural
 
 
 @dataclass(frozen=True)
@@ -223,8 +223,8 @@ def _reader(part: FileRange, verify: bool) -> _core.Reader:
     size = os.stat(part.path).st_size  # noqa: PTH116 - a str
     if size != part.size:
         raise StateError(
-            f"{part.path}: the file had {part.size} bytes when the range was planned, and now has "
-            f"{size}; plan it again",
+            f"{part.path}: the file had {counted(part.size, 'byte')} when the range was "
+            f"planned, and now has {size}; plan it again",
             path=part.path,
         )
     if not part.compression_type:

@@ -20,6 +20,7 @@ from tfrecs.byte_values import (
 )
 from tfrecs.dtypes import FLOATS_OF_ML_DTYPES, numpy_dtype, type_name
 from tfrecs.errors import ParseError, SpecError
+from tfrecs.wording import counted
 
 _NUMBERS = FLOATS_OF_ML_DTYPES | {
     *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
@@ -215,8 +216,8 @@ def _reshaped(
         return numbers.reshape((*dims, each))
     if count and math.prod(shape) != each:
         raise ParseError(
-            f"each byte string has {each} values of {numbers.dtype}, but shape {shape} takes "
-            f"{math.prod(shape)}"
+            f"each byte string has {counted(each, 'value')} of {numbers.dtype}, but shape {shape} "
+            f"takes {math.prod(shape)}"
         )
     return numbers.reshape((*dims, *shape))
 
@@ -228,7 +229,8 @@ def _split(
     for place, (length, shape) in enumerate(zip(lengths.tolist(), shapes, strict=True)):
         size, each = math.prod(shape), length // numbers.itemsize
         if size != each:
-            reason = f"it has {each} values of {numbers.dtype}, but shape {shape} takes {size}"
+            values = f"{counted(each, 'value')} of {numbers.dtype}"
+            reason = f"it has {values}, but shape {shape} takes {size}"
             raise ParseError(f"record {place}: {reason}", record=place, reason=reason)
         arrays.append(numbers[start : start + size].reshape(shape))
         start += size

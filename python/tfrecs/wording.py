@@ -20,6 +20,16 @@ def plural(count: float | None, noun: str, many: str | None = None) -> str:
     return many or f"{noun}s"
 
 
+def counted(count: int, noun: str, many: str | None = None) -> str:
+    """Return a number and the noun that it takes, as plural() does.
+
+    Example:
+        >>> [counted(count, "row") for count in (0, 1, 1_000)]
+        ['0 rows', '1 row', '1000 rows']
+    """
+    return f"{count} {plural(count, noun, many)}"
+
+
 def with_article(type_name: str) -> str:
     """Return the name of a type after the article it takes; that of None is a name of its own.
 

@@ -145,6 +145,13 @@ impl ErrorKind {
     }
 }
 
+/// A number and the noun that it takes.
+#[must_use]
+pub fn counted(count: u64, noun: &str) -> String {
+    let ending = if count == 1 { "" } else { "s" };
+    format!("{count} {noun}{ending}")
+}
+
 impl ErrorKind {
     /// The text of a record that is not whole.
     fn fmt_partial(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -160,14 +167,20 @@ impl ErrorKind {
         let Some(body) = size.checked_sub(header.saturating_add(*footer)) else {
             return write!(
                 f,
-                "the file has {size} bytes, fewer than header ({header} bytes) and footer \
-                 ({footer} bytes) together"
+                "the file has {}, fewer than header ({}) and footer ({}) together",
+                counted(*size, "byte"),
+                counted(*header, "byte"),
+                counted(*footer, "byte"),
             );
         };
         write!(
             f,
-            "excluding the header ({header} bytes) and footer ({footer} bytes), the file has \
-             {body} bytes, which is not an exact multiple of the record length ({record} bytes)"
+            "excluding the header ({}) and footer ({}), the file has {}, which is not an exact \
+             multiple of the record length ({})",
+            counted(*header, "byte"),
+            counted(*footer, "byte"),
+            counted(body, "byte"),
+            counted(*record, "byte"),
         )
     }
 
@@ -185,7 +198,8 @@ impl ErrorKind {
             ),
             Self::Shrunk { from, to } => write!(
                 f,
-                "the file became shorter while it was read: it had {from} bytes, and ends after {to}"
+                "the file became shorter while it was read: it had {}, and ends after {to}",
+                counted(*from, "byte")
             ),
             _ => Ok(()),
         }
@@ -196,13 +210,15 @@ impl ErrorKind {
         match self {
             Self::RecordLimit { length, limit } => write!(
                 f,
-                "the record has {length} bytes, and max_record_bytes allows {limit}; \
-                 if you trust the file, allow more"
+                "the record has {}, and max_record_bytes allows {limit}; \
+                 if you trust the file, allow more",
+                counted(*length, "byte")
             ),
             Self::DecompressedLimit(limit) => write!(
                 f,
-                "more comes out of the compressed file than the {limit} bytes that \
-                 max_decompressed_bytes allows; if you trust the file, allow more"
+                "more comes out of the compressed file than the {} that \
+                 max_decompressed_bytes allows; if you trust the file, allow more",
+                counted(*limit, "byte")
             ),
             Self::OutOfMemory(bytes) => {
                 write!(f, "there is no memory left: {bytes} more bytes are needed")
@@ -247,7 +263,9 @@ impl fmt::Display for ErrorKind {
             }
             Self::LostTooMuch(bytes, regions, last) => write!(
                 f,
-                "more is lost than is allowed: {bytes} bytes in {regions} places, here {last}"
+                "more is lost than is allowed: {} in {}, here {last}",
+                counted(*bytes, "byte"),
+                counted(*regions, "place")
             ),
             Self::NotTfRecord(what) => write!(f, "not a TFRecord file: it looks like {what}"),
             Self::RecordLimit { .. } | Self::DecompressedLimit(_) | Self::OutOfMemory(_) => {

@@ -6,6 +6,7 @@ use std::path::Path;
 use pyo3::exceptions::{PyIndexError, PyKeyboardInterrupt, PyMemoryError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyType};
+use tfrecs_core::error::counted;
 use tfrecs_core::interrupt::on_interrupt;
 use tfrecs_core::{Category, Error, ErrorKind};
 
@@ -116,5 +117,6 @@ pub fn no_memory() -> PyErr {
 
 /// An `IndexError`.
 pub fn no_such_index(index: impl std::fmt::Display, len: usize) -> PyErr {
-    PyIndexError::new_err(format!("index {index} is out of range for {len} records"))
+    let records = counted(len as u64, "record");
+    PyIndexError::new_err(format!("index {index} is out of range for {records}"))
 }

@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyIterator, PyType};
 use tfrecs_core::Error;
+use tfrecs_core::error::counted;
 use tfrecs_core::record::{Digest, Lent, Picked, Records};
 
 use crate::borrowed::borrow;
@@ -123,9 +124,10 @@ impl PyRecords {
     #[allow(clippy::needless_pass_by_value, reason = "Python hands them in")]
     fn _named(&self, path: PathBuf, numbers: Vec<u64>) -> PyResult<Self> {
         if numbers.len() != self.0.len() {
-            let (found, wanted) = (self.0.len(), numbers.len());
+            let (found, wanted) = (self.0.len(), numbers.len() as u64);
             return Err(wrong_type(format!(
-                "{wanted} records were asked for, and {found} came"
+                "{found} came of {}",
+                counted(wanted, "record")
             )));
         }
         Ok(Self(self.0.named(&path, &numbers)))
@@ -165,9 +167,9 @@ impl PyRecords {
 
     fn __repr__(&self) -> String {
         format!(
-            "Records({} records, {} bytes)",
-            self.0.len(),
-            self.0.payload_bytes()
+            "Records({}, {})",
+            counted(self.0.len() as u64, "record"),
+            counted(self.0.payload_bytes() as u64, "byte")
         )
     }
 }

@@ -191,7 +191,8 @@ def _show(report: Conversion, dst: Path) -> None:
     for name, split in report.splits.items():
         size = sum(Path(path).stat().st_size for path in split.paths)
         files = f"{len(split.paths)} {plural(len(split.paths), 'file')}"
-        say(f"{name:<{width}}  {split.written:>10} examples  {files:>10}  {size:>14,} bytes")
+        examples = f"{split.written:>10} {plural(split.written, 'example'):<8}"
+        say(f"{name:<{width}}  {examples}  {files:>10}  {size:>14,} {plural(size, 'byte')}")
     for name, column in report.columns.items():
         for line in column.lines(name):
             say(line, stderr=True)

@@ -1,6 +1,6 @@
 """`tfrecs head`: the first records."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sized
 from itertools import islice
 from typing import Annotated, NamedTuple
 
@@ -82,7 +82,12 @@ def _show(number: int, record: bytes) -> None:
         for name, values in sorted(shown.features.items())
     ]
     lists = [
-        _Row(name, _list_kind(steps), f"{len(steps):,} steps", steps_text(steps))
+        _Row(
+            name,
+            _list_kind(steps),
+            _count(steps),
+            steps_text(steps),
+        )
         for name, steps in sorted(shown.feature_lists.items())
     ]
     _print_rows(rows + lists + _other_rows(shown))
@@ -103,6 +108,10 @@ def _other_rows(shown: Shown) -> list[_Row]:
         described, values = shown.tensor
         rows.append(_Row(described, "", f"{len(values):,}", values_text(values)))
     return rows
+
+
+def _count(steps: Sized) -> str:
+    return f"{len(steps):,} {plural(len(steps), 'step')}"
 
 
 def _list_kind(steps: Iterable[list[int] | list[float] | list[bytes]]) -> str:

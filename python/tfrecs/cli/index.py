@@ -10,6 +10,7 @@ from tfrecs import _core
 from tfrecs.cli.app import Paths, command, files
 from tfrecs.cli.terminal import say, say_json
 from tfrecs.indices import write_indices
+from tfrecs.wording import plural
 
 
 @command
@@ -43,7 +44,7 @@ def index(
     for place, file in write_indices(names, places, format, "auto", None):
         written.append(_line(place, file))
         if not json:
-            say("{records:>10} records  {bytes:>9} bytes  {index}".format_map(written[-1]))
+            say(_text(written[-1]))
     if json:
         say_json({"files": written, "skipped": found.skipped})
 
@@ -52,6 +53,12 @@ def _places(names: list[str], folder: Path, format: str) -> list[str]:  # noqa: 
     folder.mkdir(parents=True, exist_ok=True)
     suffix = ".idx" if format == "text" else ".tfrindex"
     return [os.fspath(folder / f"{Path(name).name}{suffix}") for name in names]
+
+
+def _text(line: dict[str, Any]) -> str:
+    records, size = line["records"], line["bytes"]
+    counts = f"{records:>10} {plural(records, 'record'):<7}  {size:>9} {plural(size, 'byte'):<5}"
+    return f"{counts}  {line['index']}"
 
 
 def _line(place: str, file: _core.IndexedFile) -> dict[str, Any]:

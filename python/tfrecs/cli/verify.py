@@ -87,7 +87,8 @@ def _salvage(path: str, limits: Limits) -> _Salvaged:
 def _show(file: FileReport, salvaged: _Salvaged | None) -> None:
     status, style = ("ok", "green") if file.error is None else (_status(file.error), "bold red")
     compression = file.compression_type or "-"
-    say((f"{status:<12}", style), f"{file.records:>10} records  {compression:<4}  {file.path}")
+    records = f"{file.records:>10} {plural(file.records, 'record'):<7}"
+    say((f"{status:<12}", style), f"{records}  {compression:<4}  {file.path}")
     if file.error is not None:
         say("    ", str(file.error).removeprefix(f"{file.path}: "))
     if salvaged is not None:

@@ -19,6 +19,7 @@ from tfrecs.dataset.stage import Run
 from tfrecs.dataset.stats import DatasetStats
 from tfrecs.dataset.take import Skip
 from tfrecs.errors import StateError
+from tfrecs.wording import counted
 
 MOST_RANKS = 1 << 24
 
@@ -260,8 +261,9 @@ def given_by(node: Node, remainder: str, states: Sequence[Any]) -> Given:
     total, num = sum(counts), len(counts)
     if counts != [-(-(total - worker) // num) for worker in range(num)]:
         raise StateError(
-            f"{num} workers have given {counts} elements, which is not the beginning of the pass: "
-            "the same number of workers can go on from it, if the loader makes batches of elements"
+            f"{counted(num, 'worker')} gave {counts} elements, which is not the beginning of the "
+            "pass: the same number of workers can go on from it, if the loader makes batches of "
+            "elements"
         )
     return passes.pop().further(total)
 

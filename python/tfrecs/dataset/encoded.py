@@ -20,7 +20,7 @@ import numpy as np
 from tfrecs.arrays import BytesArray, RaggedTensor, SparseTensor
 from tfrecs.errors import CorruptRecordError, SpecError
 from tfrecs.records import Records
-from tfrecs.wording import with_article
+from tfrecs.wording import counted, with_article
 
 
 def encode(element: Any) -> bytes:
@@ -142,7 +142,7 @@ class _Pieces:
     def end(self) -> None:
         """See that nothing is left."""
         if self._at != len(self._memory):
-            raise ValueError(f"{len(self._memory) - self._at} bytes are left")
+            raise ValueError(f"what is left: {counted(len(self._memory) - self._at, 'byte')}")
 
     def _take(self, nbytes: int) -> memoryview:
         piece = memoryview(self._memory)[self._at : self._at + nbytes]

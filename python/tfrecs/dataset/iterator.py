@@ -17,6 +17,7 @@ from tfrecs.dataset.stage import Run, Stage
 from tfrecs.dataset.stats import DatasetStats
 from tfrecs.dataset.trace import Trace
 from tfrecs.errors import StateError
+from tfrecs.wording import counted
 
 # Raised when what states hold means something else.
 VERSION = 1
@@ -175,7 +176,8 @@ class DatasetIterator(_core.Exclusive, Iterator[Any]):
                 )
         if len(theirs) > len(lines):
             raise StateError(
-                f"the state is of another plan, of {len(theirs)} steps; this one has {len(lines)}"
+                f"the state is of another plan, of {counted(len(theirs), 'step')}; "
+                f"this one has {len(lines)}"
             )
 
     def stats(self) -> DatasetStats:

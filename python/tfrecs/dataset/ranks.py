@@ -33,7 +33,7 @@ class Ranks:
         if (rank is None) != (num_ranks is None):
             raise SpecError("rank and num_ranks are given both, or neither")
         if rank is not None and num_ranks is not None and not 0 <= rank < num_ranks:
-            raise SpecError(f"there are {num_ranks} ranks, and no rank {rank}")
+            raise SpecError(f"there is no rank {rank} of {num_ranks}: they are counted from 0")
         if remainder not in POLICIES:
             raise SpecError(f"remainder must be one of {', '.join(POLICIES)}, not {remainder!r}")
         self._given = None if rank is None or num_ranks is None else (rank, num_ranks)

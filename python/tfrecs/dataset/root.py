@@ -12,6 +12,7 @@ from tfrecs.dataset.saved import Saved, State
 from tfrecs.dataset.skipping import Losses
 from tfrecs.errors import StateError
 from tfrecs.lazily import lazily
+from tfrecs.wording import counted
 
 
 class Root(Node):
@@ -66,8 +67,8 @@ class Root(Node):
         count, size = saved.integer("count"), saved.integer("bytes")
         if (count, size) != (ours["count"], ours["bytes"]):
             raise StateError(
-                f"the state is of other {things}: of {count} with {size} bytes together, and these "
-                f"are {ours['count']} with {ours['bytes']} bytes"
+                f"the state is of other {things}: of {count} with {counted(size, 'byte')} "
+                f"together, and these are {ours['count']} with {counted(ours['bytes'], 'byte')}"
             )
         if saved.string("digest") != ours["digest"]:
             what = "names, sizes or order" if things == "files" else "contents or order"

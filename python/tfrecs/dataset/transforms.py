@@ -56,7 +56,7 @@ class Transforms(Batching):
         """
         num, index = checked_limit("num", num), checked_integer("index", index)
         if not 0 <= index < num:
-            raise SpecError(f"there are {num} shards, from 0 to {num - 1}, and no shard {index}")
+            raise SpecError(f"there is no shard {index} of {num}: they are counted from 0")
         if remainder not in POLICIES:
             raise SpecError(f"remainder must be one of {', '.join(POLICIES)}, not {remainder!r}")
         return self._with(Shard(self.node, num, index, remainder))

@@ -17,6 +17,7 @@ from tfrecs.dtypes import dtype_name
 from tfrecs.errors import ParseError, feature_error
 from tfrecs.expressions.text import Mask, Values
 from tfrecs.features import Features, FixedLenFeature
+from tfrecs.wording import counted
 
 Key: TypeAlias = tuple[str, str | None]
 """A column's name, and the type that it is asked for in, if any."""
@@ -132,7 +133,7 @@ class Table(ABC):
             return Value(values)
         if counts.max(initial=0) > 1:
             row = int((counts > 1).argmax())
-            text = f"it has {counts[row]} values, and a filter compares single ones"
+            text = f"it has {counted(counts[row], 'value')}, and a filter compares single ones"
             raise self.error(row, wanted.name, text)
         if wanted.is_required:
             how = f"col({wanted.name!r}, {_TYPES.get(wanted.dtype, wanted.dtype)!r})"

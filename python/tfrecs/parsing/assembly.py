@@ -17,6 +17,7 @@ from tfrecs.parsing.missing import MissingFeatures
 from tfrecs.parsing.plan import Divided, Indexed, Packed, Padded, Part, Plan, Whole
 from tfrecs.parsing.ragged import divided
 from tfrecs.parsing.serialized import Source
+from tfrecs.wording import counted
 
 # Row numbers in the data say how many rows there are: at most 1 MB of row splits, and 32 bytes of
 # them for every byte of input.
@@ -85,7 +86,8 @@ class Assembly(Decoded):
             return padded(rows, part.padding)
         except MemoryError as error:
             row = int(np.argmax(rows.row_lengths()))
-            reason = f"no memory to pad {len(rows)} records to the length of this one: {error}"
+            records = counted(len(rows), "record")
+            reason = f"no memory to pad {records} to the length of this one: {error}"
             raise self._source.error(row, name, reason) from None
 
     def _indexed(self, name: str, part: Indexed) -> SparseTensor:
@@ -112,7 +114,8 @@ class Assembly(Decoded):
         if differ.any():
             row = int(np.argmax(differ))
             reason = (
-                f"{numbers[row]} indices (feature {keys[0]!r}) and {counts[row]} values (feature "
+                f"{counted(numbers[row], 'index', 'indices')} (feature {keys[0]!r}) and "
+                f"{counted(counts[row], 'value')} (feature "
                 f"{keys[1]!r}) are not compatible: there is one index for each value"
             )
             raise self._source.error(row, name, reason)

@@ -10,6 +10,7 @@ from tfrecs.features import Partition, UniformRowLength
 from tfrecs.parsing.misfits import MisfitError
 from tfrecs.parsing.partitions import Nested
 from tfrecs.parsing.plan import Divided
+from tfrecs.wording import counted
 
 
 def divided(
@@ -81,7 +82,9 @@ def _require_alignment(steps: IntArray, own_steps: IntArray) -> None:
     if (counts != own_counts).any():
         record = int(np.argmax(counts != own_counts))
         reason = "values and partitions are not aligned"
-        raise NotAlignedError(record, f"{reason}: {counts[record]} and {own_counts[record]} steps")
+        raise NotAlignedError(
+            record, f"{reason}: {counts[record]} and {counted(own_counts[record], 'step')}"
+        )
 
 
 class NotAlignedError(MisfitError):

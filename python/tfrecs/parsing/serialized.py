@@ -10,6 +10,7 @@ import numpy.typing as npt
 from tfrecs import _core
 from tfrecs.arrays import BytesArray
 from tfrecs.errors import ParseError, SpecError
+from tfrecs.wording import counted
 
 Serialized: TypeAlias = (
     bytes | Sequence[bytes] | _core.Records | BytesArray | npt.NDArray[np.object_ | np.bytes_]
@@ -58,7 +59,9 @@ def single_source(serialized: Serialized, name: Sequence[str] | str | None) -> S
     """
     source = source_of(serialized, name)
     if not source.is_single:
-        raise SpecError(f"Input serialized must be a scalar, got {len(source.records)} records")
+        raise SpecError(
+            f"Input serialized must be a scalar, got {counted(len(source.records), 'record')}"
+        )
     return source
 
 

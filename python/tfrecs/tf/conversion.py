@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from tfrecs.tf.dtypes import DType, as_numpy, string
 from tfrecs.tf.operators import Operators
+from tfrecs.wording import counted
 
 Array = npt.NDArray[Any]
 
@@ -115,5 +116,5 @@ def _filled(array: Array, shape: tuple[int, ...]) -> Array:
     if array.size == 1 and int(np.prod(shape)) != 1:
         return np.broadcast_to(array.reshape(()), shape).copy()
     if array.size != int(np.prod(shape)):
-        raise TypeError(f"a value of {array.size} elements has no shape {shape}")
+        raise TypeError(f"a value of {counted(array.size, 'element')} has no shape {shape}")
     return array.reshape(shape)

@@ -20,6 +20,7 @@ from tfrecs.errors import SpecError
 from tfrecs.tf.deferred import deferrable, parts
 from tfrecs.tf.known import Known, known
 from tfrecs.tf.values import Tensor, tensor
+from tfrecs.wording import counted
 
 _TYPES = ("float32", "float64", "int32", "int64", "string")
 
@@ -86,7 +87,9 @@ def _columns_of(select_cols: Sequence[int] | None, count: int) -> list[int] | No
     if not columns or columns[0] < 0 or any(b <= a for a, b in pairwise(columns)):
         raise SpecError(f"select_cols must be increasing column numbers from 0, not {columns}")
     if len(columns) != count:
-        raise SpecError(f"select_cols has {len(columns)} columns, record_defaults {count}")
+        raise SpecError(
+            f"select_cols has {counted(len(columns), 'column')}, record_defaults {count}"
+        )
     return columns
 
 

@@ -10,7 +10,7 @@ use self::cpu::Processor;
 use self::steps::StepsColumn;
 use super::spec::Kind;
 use super::wire::{push_varint, varint_len};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, counted};
 use crate::interrupt::Pulse;
 
 #[cfg(test)]
@@ -296,7 +296,8 @@ pub fn encode_sequence_columns(context: &RecordBatch, lists: &RecordBatch) -> Re
     let rows = context.num_rows();
     if rows != lists.num_rows() {
         return Err(Error::spec(format!(
-            "the context has {rows} rows, and the feature lists have {}",
+            "the context has {}, and the feature lists have {}",
+            counted(rows as u64, "row"),
             lists.num_rows()
         )));
     }

@@ -3,7 +3,7 @@
 use arrow_buffer::Buffer;
 
 use super::decode::{RecordError, for_each_row};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, counted};
 
 /// Which lengths the byte strings may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,7 +108,8 @@ fn not_whole(length: usize, spec: &RawSpec<'_>) -> String {
 }
 
 fn too_long(length: usize, count: usize) -> RecordError {
-    let text = format!("there is no memory for {count} values of fixed_length {length}");
+    let values = counted(count as u64, "value");
+    let text = format!("there is no memory for {values} of fixed_length {length}");
     RecordError {
         index: None,
         error: Error::spec(text),

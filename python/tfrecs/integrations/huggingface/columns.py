@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from tfrecs.arrays import BytesArray, RaggedTensor
 from tfrecs.errors import SpecError, feature_error
+from tfrecs.wording import counted
 
 
 def columns_of(table: Any, features: Any = None) -> dict[str, Any]:
@@ -87,7 +88,7 @@ def _column(array: Any) -> Any:
         return RaggedTensor(_column(values), splits, missing)
     if array.null_count:
         raise SpecError(
-            f"{array.null_count} of its {len(array)} values are null: fill or drop them"
+            f"{array.null_count} of {counted(len(array), 'value')} are null: fill or drop them"
         )
     if pa.types.is_fixed_size_list(kind):
         return _column(array.flatten()).reshape(len(array), kind.list_size, *_inner(array))
@@ -136,7 +137,7 @@ def _strings(array: Any) -> BytesArray:
         raise SpecError(f"it is {array.type}, and no bytes of files")
     if array.null_count:
         raise SpecError(
-            f"{array.null_count} of its {len(array)} values are null: fill or drop them"
+            f"{array.null_count} of {counted(len(array), 'value')} are null: fill or drop them"
         )
     wide = array.type in (pa.large_string(), pa.large_binary())
     _, ends, data = array.buffers()

@@ -18,6 +18,7 @@ from tfrecs.dataset.stage import Run, Stage
 from tfrecs.dataset.unbatch import row_of
 from tfrecs.errors import StateError
 from tfrecs.integrations.huggingface.columns import columns_of
+from tfrecs.wording import counted
 
 # How many rows are taken at once where they are wanted one by one.
 AHEAD = 256
@@ -48,7 +49,7 @@ class Stored(Rows):
 
     def many(self) -> str:
         """Return how many rows there are, in words."""
-        return f"{len(self.dataset)} rows"
+        return counted(len(self.dataset), "row")
 
     def length(self) -> Length:
         """Return how many elements there are."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from tfrecs.dataset.narrowed import Narrowing
 from tfrecs.errors import MissingLibraryError, SpecError
+from tfrecs.wording import counted
 
 try:
     import jax
@@ -91,8 +92,8 @@ class Placing:
         here = parts // processes
         if len(array) % here:
             raise SpecError(
-                f"{len(array)} rows cannot be divided among {here} devices: choose the size of a "
-                "batch so, and drop_remainder=True"
+                f"{counted(len(array), 'row')} cannot be divided among {counted(here, 'device')}: "
+                "choose the size of a batch so, and drop_remainder=True"
             )
         shape = (len(array) * processes, *array.shape[1:])
         return jax.make_array_from_process_local_data(sharding, array, shape)

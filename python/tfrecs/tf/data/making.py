@@ -23,6 +23,7 @@ from tfrecs.tf.python_errors import as_tf_errors
 from tfrecs.tf.shapes import TensorShape, TensorSpec, compatible
 from tfrecs.tf.structures import mapped
 from tfrecs.tf.values import tensor, unwrapped
+from tfrecs.wording import counted
 
 
 class Making:
@@ -223,7 +224,9 @@ def _typed(element: Any, specs: Any) -> Any:
     if isinstance(specs, TensorSpec):
         return _as_said(element, specs)
     if len(specs) != len(element):
-        raise SpecError(f"the generator yields {len(element)} values, and not {len(specs)}")
+        raise SpecError(
+            f"the generator yields {counted(len(element), 'value')}, and not {len(specs)}"
+        )
     return tuple([_typed(*pair) for pair in zip(element, specs, strict=True)])
 
 

@@ -20,6 +20,7 @@ from tfrecs.tf.ops import stack
 from tfrecs.tf.queues.graph import check_wanted
 from tfrecs.tf.shapes import TensorShape, compatible
 from tfrecs.tf.values import tensor, unwrapped, wrapped
+from tfrecs.wording import counted
 
 # How long waiting goes on before it is asked whether it is wanted still.
 PULSE = 0.05
@@ -120,7 +121,9 @@ class FIFOQueue:
         parts = tuple(vals) if isinstance(vals, list | tuple) else (vals,)
         if len(parts) != len(self.dtypes):
             if len(self.dtypes) > 1:
-                raise SpecError(f"an element has {len(self.dtypes)} values, not {len(parts)}")
+                raise SpecError(
+                    f"an element has {counted(len(self.dtypes), 'value')}, not {len(parts)}"
+                )
             parts = (vals,)  # one value, given as a list
         return tuple(map(_typed, parts, self.dtypes))
 

@@ -7,7 +7,7 @@ use arrow_buffer::Buffer;
 use super::proto::{Chunk, Proto, low_half};
 use super::types::{Field, Meaning, STRING_VAL, TensorType, widened};
 use super::{Tensors, shown};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, counted};
 use crate::example::varints;
 use crate::example::wire::Wire;
 
@@ -141,8 +141,8 @@ impl Stack {
         let bytes = self.elements * self.dtype.width;
         if content.len() != bytes {
             return Err(Error::content(format!(
-                "the tensor_content has {} bytes, and the shape {} of {} takes {bytes}",
-                content.len(),
+                "the tensor_content has {}, and the shape {} of {} takes {bytes}",
+                counted(content.len() as u64, "byte"),
                 shown(&self.shape),
                 self.dtype.name
             )));
@@ -249,7 +249,10 @@ impl Stack {
             return Ok(());
         }
         let (shape, elements) = (shown(&self.shape), self.elements);
-        let text = format!("the tensor has {count} values, and its shape {shape} takes {elements}");
+        let text = format!(
+            "the tensor has {}, and its shape {shape} takes {elements}",
+            counted(count as u64, "value")
+        );
         Err(Error::content(text))
     }
 
