@@ -107,7 +107,7 @@ oracle: .venv-oracle/.done ## compare with TensorFlow itself on random cases (CA
 torture: $(VENV)/.test build ## every way to hurt a file, at length: a table (ITEMS= which, SCALE= of the cases, SEED=, JOBS=)
 	$(need-cargo)@$(PY) tests/torture/table.py $(ITEMS) --scale $(SCALE) --seed $(SEED) --jobs $(JOBS)
 
-mutants: $(VENV)/.test $(VENV)/.mutants build ## change the source in one place at a time: does a test fail? (SEED=, COUNT= each, CODE=python or rust, JOBS=)
+mutants: $(VENV)/.test build ## change the source in one place at a time: does a test fail? (SEED=, COUNT= each, CODE=python or rust, JOBS=)
 	$(need-cargo)@$(PY) tests/mutants/run.py --code $(CODE) --seed $(SEED) --count $(COUNT) --jobs $(JOBS)
 
 soak: $(VENV)/.test build ## the seeded tests with new random seeds, which it prints, for MINUTES=
@@ -205,7 +205,7 @@ $(VENV)/.made:
 	@touch $@
 
 # A group's stamp: .venv/.test is "the group test of pyproject.toml is installed".
-$(VENV)/.demo $(VENV)/.test $(VENV)/.lint $(VENV)/.mutants: $(VENV)/.%: $(VENV)/.made pyproject.toml
+$(VENV)/.demo $(VENV)/.test $(VENV)/.lint: $(VENV)/.%: $(VENV)/.made pyproject.toml
 	@echo "installing the group $* into $(VENV)"
 	@$(PY) $(PIP) --group $*
 	@touch $@

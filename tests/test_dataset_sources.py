@@ -141,7 +141,7 @@ def test_what_is_no_source(path: Path) -> None:
         def read_records(self, indices: Sequence[int]) -> list[bytes]:
             return super().read_records(indices)[1:]
 
-    with pytest.raises(TypeError, match="were asked for"):
+    with pytest.raises(TypeError, match="records asked for"):
         list(tfrecs.Dataset(Short(RECORDS)))
     with pytest.raises(tfrecs.SpecError):
         tfrecs.Dataset([b"a", "b"])  # type: ignore[arg-type]

@@ -170,7 +170,7 @@ def test_fixed_length(
         return
     assert error is not None
     assert error.path == str(path)
-    assert f"has body length {len(body)}" in str(error) or f"{len(body)} bytes" in str(error)
+    assert f"has body length {len(body)}" in str(error) or f"{len(body)} byte" in str(error)
     assert given == (whole if compression else [])
 
 

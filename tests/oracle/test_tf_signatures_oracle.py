@@ -51,7 +51,19 @@ def methods(prefix: str, *paths: str) -> Iterator[tuple[str, Pair]]:
 
 
 CLASSES = ("data.Dataset", "data.TFRecordDataset", "Tensor", "TensorShape", "io.TFRecordWriter")
-FUNCTIONS = dict([*pairs(""), *pairs("compat.v1"), *methods("", *CLASSES)])
+
+
+def has_signature(function: Callable[..., Any]) -> bool:
+    """Whether Python knows the arguments of a function, as it does not of some in C++."""
+    try:
+        inspect.signature(function)
+    except ValueError:
+        return False
+    return True
+
+
+ALL = [*pairs(""), *pairs("compat.v1"), *methods("", *CLASSES)]
+FUNCTIONS = {name: pair for name, pair in ALL if all(map(has_signature, pair))}
 
 
 def positional(function: Callable[..., Any]) -> list[str]:
@@ -66,10 +78,7 @@ def positional(function: Callable[..., Any]) -> list[str]:
 
 @pytest.mark.parametrize("pair", FUNCTIONS.values(), ids=FUNCTIONS)
 def test_positional_arguments_are_in_the_same_order(pair: Pair) -> None:
-    try:
-        made, wanted = map(positional, pair)
-    except ValueError:
-        return
+    made, wanted = map(positional, pair)
     assert made == wanted[: len(made)]
 
 

@@ -352,6 +352,12 @@ impl Error {
         &self.0.kind
     }
 
+    /// Whether the file became shorter while it was read.
+    #[must_use]
+    pub fn is_shrunk(&self) -> bool {
+        matches!(self.0.kind, ErrorKind::Shrunk { .. })
+    }
+
     /// Whether nothing is wrong, but a signal wants the call to end.
     #[must_use]
     pub fn is_interrupt(&self) -> bool {

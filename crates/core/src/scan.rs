@@ -5,18 +5,20 @@
 //! batch of its own.
 
 use std::ops::Range;
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
 
 use crate::error::{Error, Result};
 use crate::example::Decode;
 use crate::example::decode::{RecordError, for_each_group};
 use crate::example::values::Outlook;
 use crate::ordered::{Ordered, Room};
-use crate::record::salvage::{Piece, Salvage, SalvageOptions, SkippedRegion};
-use crate::record::walk::LARGE;
-use crate::record::{Extent, Hops, Lent, Picked, ReadOptions, RecordReader, Records};
+use crate::record::salvage::SkippedRegion;
+use crate::record::{Extent, Lent, Picked, ReadOptions, Records};
 use crate::vectors::fetch;
+use shard::Shard;
+
+mod shard;
 
 /// What to read, and how.
 #[derive(Clone, Debug)]
@@ -227,6 +229,8 @@ struct Feed {
     drop_remainder: bool,
     skipped: Option<Skipped>,
     shard: Option<Shard>,
+    /// What is to be said after the parts before it, which may fail more exactly.
+    later: Option<Error>,
     has_failed: bool,
 }
 
@@ -243,6 +247,7 @@ impl Feed {
             drop_remainder: request.drop_remainder,
             skipped: request.skipped.clone(),
             shard: None,
+            later: None,
             has_failed: false,
         }
     }
@@ -258,16 +263,23 @@ impl Feed {
 
     fn next_parts(&mut self) -> Result<Option<Vec<Part>>> {
         let (mut parts, mut missing, mut bytes) = (Vec::new(), self.batch, self.most_bytes);
-        while missing > 0
-            && bytes > 0
-            && let Some(part) = self.next_part(missing, bytes)?
-        {
-            missing -= part.len();
-            bytes = bytes.saturating_sub(part.bytes().1);
-            parts.push(part);
+        while missing > 0 && bytes > 0 && self.later.is_none() {
+            match self.next_part(missing, bytes) {
+                Ok(Some(part)) => {
+                    missing -= part.len();
+                    bytes = bytes.saturating_sub(part.bytes().1);
+                    parts.push(part);
+                }
+                Ok(None) => break,
+                Err(error) if error.is_shrunk() => self.later = Some(error),
+                Err(error) => return Err(error),
+            }
         }
         let is_wanted = missing == 0 || !self.drop_remainder;
-        Ok(Some(parts).filter(|parts| is_wanted && !parts.is_empty()))
+        match self.later.take_if(|_| parts.is_empty() || !is_wanted) {
+            Some(error) => Err(error),
+            None => Ok(Some(parts).filter(|parts| is_wanted && !parts.is_empty())),
+        }
     }
 
     fn next_part(&mut self, n: usize, bytes: usize) -> Result<Option<Part>> {
@@ -282,85 +294,6 @@ impl Feed {
             };
             self.shard = Some(Shard::open(&path, self.read, self.skipped.as_ref())?);
         }
-    }
-}
-
-/// A file that is being read.
-enum Shard {
-    /// Its first damage is an error.
-    Strict(Box<Strict>),
-    /// Its damage is skipped.
-    Lenient(Box<Salvage>, PathBuf, Skipped),
-}
-
-impl Shard {
-    fn open(path: &Path, read: ReadOptions, skipped: Option<&Skipped>) -> Result<Self> {
-        let Some(skipped) = skipped else {
-            return Ok(Self::Strict(Box::new(Strict::new(RecordReader::open(
-                path, read,
-            )?))));
-        };
-        let options = SalvageOptions {
-            compression: read.compression,
-            limits: read.limits,
-            ..SalvageOptions::default()
-        };
-        let salvage = Box::new(Salvage::open(path, options)?);
-        Ok(Self::Lenient(salvage, path.to_owned(), Arc::clone(skipped)))
-    }
-
-    fn next_part(&mut self, n: usize, bytes: usize) -> Result<Option<Part>> {
-        let (salvage, path, skipped) = match self {
-            Self::Strict(strict) => return strict.next_part(n, bytes),
-            Self::Lenient(salvage, path, skipped) => (salvage, path, skipped),
-        };
-        while let Some(piece) = salvage.next_piece(n)? {
-            match piece {
-                Piece::Records(records) => return Ok(Some(Part::Read(records))),
-                Piece::Skipped(region) => {
-                    let mut skipped = skipped.lock().unwrap_or_else(PoisonError::into_inner);
-                    skipped.push((path.clone(), region));
-                }
-            }
-        }
-        Ok(None)
-    }
-}
-
-/// A file that is read up to its first damage.
-struct Strict {
-    reader: RecordReader,
-    hops: Option<Hops>,
-    /// Whether hopping has come to something that only the reader knows what to say about.
-    reads_on: bool,
-}
-
-impl Strict {
-    fn new(reader: RecordReader) -> Self {
-        Self {
-            reader,
-            hops: None,
-            reads_on: false,
-        }
-    }
-
-    fn next_part(&mut self, n: usize, bytes: usize) -> Result<Option<Part>> {
-        if let Some(mut hops) = self.hops.take() {
-            if let Some(extent) = hops.find(n, bytes)? {
-                self.hops = Some(hops);
-                return Ok(Some(Part::Found(extent)));
-            }
-            self.reads_on = true;
-            self.reader.seek(hops.offset(), hops.record())?;
-        }
-        let records = self.reader.read_some(n, bytes)?;
-        if records.is_empty() {
-            return Ok(None);
-        }
-        if !self.reads_on && (records.payload_bytes() / records.len()) as u64 >= LARGE {
-            self.hops = self.reader.hops();
-        }
-        Ok(Some(Part::Read(records)))
     }
 }
 

@@ -125,10 +125,8 @@ impl PyRecords {
     fn _named(&self, path: PathBuf, numbers: Vec<u64>) -> PyResult<Self> {
         if numbers.len() != self.0.len() {
             let (found, wanted) = (self.0.len(), numbers.len() as u64);
-            return Err(wrong_type(format!(
-                "{found} came of {}",
-                counted(wanted, "record")
-            )));
+            let wanted = counted(wanted, "record");
+            return Err(wrong_type(format!("of {wanted} asked for, {found} came")));
         }
         Ok(Self(self.0.named(&path, &numbers)))
     }

@@ -63,7 +63,7 @@ def _values_of_lists(flat: Sequence[Any], name: str | None) -> Any:
         return np.empty(0)
     for value in flat:
         if value is None or isinstance(value, Mapping | SparseTensor | RaggedTensor):
-            raise SpecError(f"{_of(name)} a list holds {with_article(type(value).__name__)}")
+            raise SpecError(f"{_of(name)} a list that holds {with_article(type(value).__name__)}")
     return stacked(flat, name)
 
 

@@ -157,7 +157,7 @@ impl Walk {
     fn shrunk(&self) -> Error {
         Error::new(ErrorKind::Shrunk {
             from: self.size,
-            to: self.offset + self.window.len() as u64,
+            to: self.file.metadata().map_or(self.offset, |it| it.len()),
         })
     }
 
