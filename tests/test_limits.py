@@ -15,6 +15,7 @@ import frames
 import tfrecs
 from needs import measuring
 from test_reader import fifo
+from tfrecs.wording import counted
 
 MB = 1 << 20
 
@@ -93,7 +94,7 @@ def test_files_up_to_a_limit(
         assert found == records[:count]
     assert isinstance(error, tfrecs.LimitError)
     assert (error.path, error.record) == (str(path), count)
-    assert f"{limit} bytes that max_decompressed_bytes allows" in error.reason
+    assert f"{counted(limit, 'byte')} that max_decompressed_bytes allows" in error.reason
 
 
 @pytest.mark.parametrize("limit", ["max_record_bytes", "max_decompressed_bytes"])
