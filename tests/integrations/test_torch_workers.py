@@ -99,7 +99,7 @@ def test_what_is_no_beginning_is_refused(ds: tfrecs.Dataset) -> None:
     two = workers_of(ds.batch(10), Part(), 2)
     next(two[1])
     states = [it.state_dict() for it in two]
-    with pytest.raises(StateError, match=r"2 workers have given \[0, 1\] elements"):
+    with pytest.raises(StateError, match=r"2 workers gave \[0, 1\] elements"):
         given_by(node, "drop", states)
     next(two[0])
     states = [it.state_dict() for it in two]
@@ -216,7 +216,7 @@ def test_batches_that_the_loader_makes(ds: tfrecs.Dataset) -> None:
     next(it)
     state = first.state_dict()
     dataset = ds.to_torch()
-    with pytest.raises(StateError, match=r"2 workers have given \[10, 0\] elements"):
+    with pytest.raises(StateError, match=r"2 workers gave \[10, 0\] elements"):
         dataset.load_state_dict(state)
     next(it)
     dataset.load_state_dict(first.state_dict())
