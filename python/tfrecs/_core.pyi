@@ -14,14 +14,14 @@ from tfrecs.errors import Error, ParseError
 
 __all__ = ["Buffer", "Columns", "EventDecoder", "Exclusive", "Foreign", "Gather", "IndexedFile"]
 __all__ += ["Indexing", "Iteration", "Meter", "Reader", "RecordSequence", "Records", "Salvage"]
-__all__ += ["Scan", "Turn", "Watch", "Writer", "compression_named", "compression_of_name"]
-__all__ += ["coordinates", "count_records", "decode_batch", "decode_example", "decode_png"]
-__all__ += ["decode_raw", "decode_sequence_batch", "decode_sequence_example", "digest_file"]
-__all__ += ["encode_batch", "encode_example", "encode_sequence_batch", "encode_sequence_example"]
-__all__ += ["find_temporaries", "first_outside", "keep_open", "order_at", "order_length"]
-__all__ += ["message_kind", "name_hint", "parse_tensors", "pick_records", "resize_image"]
-__all__ += ["serialize_strings", "side_by_side", "sparse_column", "sparse_indices", "split_lists"]
-__all__ += ["tensor_header"]
+__all__ += ["Scan", "Turn", "Watch", "WholeFile", "Writer", "compression_named"]
+__all__ += ["compression_of_name", "coordinates", "count_records", "decode_batch", "decode_example"]
+__all__ += ["decode_png", "decode_raw", "decode_sequence_batch", "decode_sequence_example"]
+__all__ += ["digest_file", "encode_batch", "encode_example", "encode_sequence_batch"]
+__all__ += ["encode_sequence_example", "find_temporaries", "first_outside", "keep_open", "order_at"]
+__all__ += ["message_kind", "name_hint", "order_length", "parse_tensors", "pick_records"]
+__all__ += ["resize_image", "serialize_strings", "side_by_side", "sparse_column", "sparse_indices"]
+__all__ += ["split_lists", "tensor_header"]
 
 @final
 class Records:
@@ -87,8 +87,8 @@ class IndexedFile:
     """A file, and where each of its records is."""
 
     @staticmethod
-    def load(path: _n.Path, stored: _n.Path) -> IndexedFile | None:
-        """The index that is kept in the file `stored`; None if it is none, or of another file."""
+    def load(path: _n.Path, stored: _n.Path, was_found: bool) -> IndexedFile | None:
+        """The index in `stored`; None if it is of another file, or `was_found` and a stranger's."""
     @staticmethod
     def from_bytes(path: _n.Path, index: bytes) -> IndexedFile | None:
         """The index that these bytes are; None if they are none, or of another file."""
@@ -392,6 +392,14 @@ class EventDecoder:
     def take(self) -> Columns:
         """The rows since the last call, as columns."""
 
+@final
+class WholeFile:
+    """A file that is written, and has no name yet; without publish() it is removed."""
+
+    def __new__(cls, path: _n.Path, content: bytes, sync: bool) -> Self: ...
+    def publish(self) -> None: ...
+    def discard(self) -> None: ...
+
 def decode_batch(
     records: Records | Iterable[bytes],
     spec: tuple[_n.Feature, ...] | None,
@@ -456,10 +464,7 @@ def encode_sequence_example(
 def sparse_indices(
     row_splits: _n.Memory, keys: Sequence[_n.Memory], already_sorted: bool
 ) -> tuple[Buffer, Buffer | None]:
-    """The indices (int64) of values, which ascend within each row, and their places if those move.
-
-    Of each the number of its row and one of each of `keys`; `already_sorted` says not to look.
-    """
+    """The indices (int64: row, keys) of values, ascending in each row, and places if those move."""
 
 def side_by_side(values: _n.Memory, row_splits: _n.Memory, longest: int, filler: bytes) -> Buffer:
     """Rows of `values` as those of a table of `longest` elements; `filler` is what they lack."""
@@ -471,10 +476,7 @@ def first_outside(indices: _n.Memory, shape: list[int]) -> int | None:
     """The first line of a table of indices (int64) with one outside of `shape`."""
 
 def sparse_column(columns: Columns, index: int) -> tuple[Buffer, Buffer | None, Buffer, int]:
-    """A column of lists of scalars as a sparse tensor.
-
-    Its values; the offsets of byte strings; the row and the place there of each; the longest row.
-    """
+    """A column of lists as values, their byte offsets, row and place of each, the longest row."""
 
 def split_lists(records: Records | Iterable[bytes]) -> tuple[Records, Records, Buffer]:
     """The contexts and examples of ExampleListWithContexts, and where lists end, from 0 on."""
@@ -482,10 +484,7 @@ def split_lists(records: Records | Iterable[bytes]) -> tuple[Records, Records, B
 def decode_raw(
     values: Records | Iterable[bytes], dtype: str, size: int, swap: int, fixed_length: int | None
 ) -> Buffer:
-    """The numbers, of `size` bytes each, of byte strings; of these `swap` at a time are reversed.
-
-    The strings have one length (`fixed_length` None), are made so (positive), or need not (0).
-    """
+    """The numbers of `size` bytes in byte strings of one length (None), made so, or of any (0)."""
 
 def parse_tensors(
     records: Records | Iterable[bytes], dtype: str | None, max_bytes: int | None

@@ -261,7 +261,7 @@ def _refound(path: str, index: bytes | str, records: int, size: int) -> Indexed:
         found = _core.IndexedFile.from_bytes(path, index)
         one = None if found is None else Indexed(found)
     else:
-        found = _core.IndexedFile.load(path, index)
+        found = _core.IndexedFile.load(path, index, was_found=True)
         # The index may be gone, or on another machine, and the file the same.
         one = indexed_files([path], "auto", 1)[0] if found is None else Indexed(found, index, index)
     if one is None or (len(one.file), one.file.size) != (records, size):

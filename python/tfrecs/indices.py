@@ -12,7 +12,7 @@ from time import perf_counter
 from typing import Self
 
 from tfrecs import _core
-from tfrecs.errors import Error, FileError, MissingFileError, SpecError
+from tfrecs.errors import Error, FileError, MissingFileError, SpecError, warn
 from tfrecs.folders import find_files, record_files
 from tfrecs.limits import NO_LIMITS, Limits, checked_compression, checked_threads
 from tfrecs.logs import logger
@@ -182,10 +182,24 @@ def is_indexed(paths: Paths, compression_type: str | None) -> bool:
 def _kept(path: str, codec: str) -> Indexed | None:
     """Return the file with the index that is kept of it, if there is one that fits."""
     for place in _places(path):
-        file = _core.IndexedFile.load(path, place)
+        file = _core.IndexedFile.load(path, place, was_found=True)
         if file is not None and codec in ("auto", file.compression_type):
             return Indexed.at(file, place)
+        if file is None and _is_of_a_stranger(place, path):
+            warn(
+                f"{place} belongs to somebody who is neither you, nor the owner of {path}, nor "
+                "root: it is not used, and a new index is made",
+                RuntimeWarning,
+            )
     return None
+
+
+def _is_of_a_stranger(place: str, path: str) -> bool:
+    try:
+        owner = os.stat(place).st_uid  # noqa: PTH116 - called for each file
+        return os.name == "posix" and owner not in (0, os.geteuid(), os.stat(path).st_uid)  # noqa: PTH116
+    except OSError:
+        return False
 
 
 def _given(files: list[str], index_paths: Paths) -> list[Indexed | None]:
@@ -198,7 +212,7 @@ def _given(files: list[str], index_paths: Paths) -> list[Indexed | None]:
 
 
 def _from_place(path: str, place: str) -> Indexed | None:
-    file = _core.IndexedFile.load(path, place) or _from_text(path, place)
+    file = _core.IndexedFile.load(path, place, was_found=False) or _from_text(path, place)
     if file is not None:
         return Indexed.at(file, place)
     warnings.warn(
@@ -225,9 +239,9 @@ def _from_text(path: str, place: str) -> _core.IndexedFile | None:
 def _keep(file: _core.IndexedFile, wanted: bool) -> Indexed:
     """Keep an index where the next process finds it, if that is worth it and can be done."""
     if wanted and file.size >= _WORTH_KEEPING:
-        for place in _places(os.fspath(file.path)):
+        for place in _own_places(os.fspath(file.path)):
             try:
-                Path(place).parent.mkdir(parents=True, exist_ok=True)
+                Path(place).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
                 file.save(place, as_text=False)
             except (Error, OSError) as error:
                 if getattr(error, "errno", None) == errno.EBUSY:
@@ -242,6 +256,14 @@ def _places(path: str) -> list[str]:
     """Where the index of a file may be kept: beside it, or in the user's cache folder."""
     name = hashlib.sha256(os.fsencode(os.path.realpath(path))).hexdigest()[:40]
     return [_beside(path), os.fspath(_cache_folder() / f"{name}{_SUFFIX}")]
+
+
+def _own_places(path: str) -> list[str]:
+    """Where an index is kept unasked: not in a folder that is somebody else's."""
+    beside, cached = _places(path)
+    folder = os.path.dirname(beside) or "."  # noqa: PTH120 - keeps the names as given
+    is_ours = os.name != "posix" or os.stat(folder).st_uid == os.geteuid()  # noqa: PTH116
+    return [beside, cached] if is_ours else [cached]
 
 
 def _beside(path: str) -> str:

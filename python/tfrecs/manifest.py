@@ -6,7 +6,6 @@ import os
 import pathlib
 import zlib
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -277,45 +276,3 @@ def _entry(data: dict[str, Any]) -> ShardEntry:
 def _no_manifest(path: str, why: str) -> CorruptRecordError:
     reason = f"this is not a sound manifest: {why}"
     return CorruptRecordError(f"{path}: {reason}", path=path, reason=reason)
-
-
-class ManifestFile:
-    """A manifest that is on the disk, and gets its name with publish().
-
-    Raises:
-        FileError: It cannot be written.
-    """
-
-    def __init__(self, path: pathlib.Path, text: str, sync: bool) -> None:
-        """Write it to a temporary sibling."""
-        self._path = path
-        self._sync = sync
-        self._temporary = path.with_name(f".{path.name}.tfrecs.{os.getpid()}-0.tmp")
-        try:
-            with self._temporary.open("w", encoding="utf-8") as file:
-                file.write(text)
-                file.flush()
-                if sync:
-                    os.fsync(file.fileno())
-        except OSError as error:
-            self.discard()
-            raise file_error(error, str(path)) from error
-
-    def publish(self) -> None:
-        """Give it its name."""
-        try:
-            self._temporary.replace(self._path)
-            if self._sync and os.name == "posix":
-                folder = os.open(self._path.parent, os.O_RDONLY)
-                try:
-                    os.fsync(folder)
-                finally:
-                    os.close(folder)
-        except OSError as error:
-            self.discard()
-            raise file_error(error, str(self._path)) from error
-
-    def discard(self) -> None:
-        """Give it up."""
-        with suppress(OSError):
-            self._temporary.unlink()

@@ -11,7 +11,7 @@ from tfrecs.errors import SpecError, StateError
 from tfrecs.feature_data import features_to_data
 from tfrecs.features import Features
 from tfrecs.limits import checked_compression
-from tfrecs.manifest import ManifestFile, ShardEntry, manifest_text, sha256_of
+from tfrecs.manifest import ShardEntry, manifest_text, sha256_of
 from tfrecs.paths import Path
 from tfrecs.records import Records
 from tfrecs.wording import plural
@@ -210,7 +210,7 @@ class ShardedWriter:
             self.paths = []
             raise
 
-    def _write_manifest(self, paths: list[str]) -> ManifestFile | None:
+    def _write_manifest(self, paths: list[str]) -> _core.WholeFile | None:
         """The manifest, which has no name yet: whatever can go wrong with it does so here."""
         if self.manifest_path is None:
             return None
@@ -219,7 +219,8 @@ class ShardedWriter:
         for writer, path in zip(self._writers, paths, strict=True):
             name = os.path.relpath(self._folder / path, where.parent)
             entries.append(writer.entry(pathlib.Path(name).as_posix(), self._sha256))
-        return ManifestFile(where, manifest_text(entries, self._schema), self._sync)
+        text = manifest_text(entries, self._schema)
+        return _core.WholeFile(where, text.encode(), self._sync)
 
     def _manifest_name(self, manifest: bool | Path) -> str | None:
         if not isinstance(manifest, bool):

@@ -84,10 +84,11 @@ pub fn keep_open(most: usize) {
 
 #[pymethods]
 impl PyIndexedFile {
-    /// The index that is kept in the file `stored`; None if it is none, or of another file.
+    /// The index that is kept in the file `stored`; None if it is none, or of another file; if it `was_found`, and
+    /// not named by whoever reads, also if it is a stranger's.
     #[staticmethod]
-    fn load(py: Python<'_>, path: PathBuf, stored: PathBuf) -> Option<Self> {
-        py.detach(|| IndexedFile::load(&path, &stored))
+    fn load(py: Python<'_>, path: PathBuf, stored: PathBuf, was_found: bool) -> Option<Self> {
+        py.detach(|| IndexedFile::load(&path, &stored, was_found))
             .map(Self::from)
     }
 

@@ -38,6 +38,7 @@ mod sequence;
 mod shared;
 mod tensor;
 mod turn;
+mod whole;
 mod writer;
 
 /// For the buffers of batches, which are large and come again and again.
@@ -102,6 +103,8 @@ mod _core {
     use crate::tensor::{parse_tensors, serialize_strings, tensor_header};
     #[pymodule_export]
     use crate::turn::{PyExclusive, PyTurn};
+    #[pymodule_export]
+    use crate::whole::PyWholeFile;
     #[pymodule_export]
     use crate::writer::{PyWriter, digest_file, find_temporaries};
 }

@@ -60,10 +60,22 @@ impl Disk {
         Ok(usize::MAX)
     }
 
-    /// A new file; there must be none of this name.
+    /// A new file; there must be none of this name, nor a link.
     pub fn create(&self, path: &Path) -> io::Result<File> {
+        self.create_with(OpenOptions::new().write(true), path)
+    }
+
+    /// As [`Self::create`], of a file that is at first for its owner alone.
+    pub fn create_private(&self, path: &Path) -> io::Result<File> {
+        let mut options = OpenOptions::new();
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        self.create_with(options.write(true), path)
+    }
+
+    fn create_with(&self, options: &mut OpenOptions, path: &Path) -> io::Result<File> {
         self.ask(&Call::Create)?;
-        let file = OpenOptions::new().write(true).create_new(true).open(path)?;
+        let file = options.create_new(true).open(path)?;
         self.ask(&Call::Created(path, &file))?;
         Ok(file)
     }
@@ -72,6 +84,15 @@ impl Disk {
     pub fn open(&self, path: &Path) -> io::Result<File> {
         self.ask(&Call::Open)?;
         OpenOptions::new().write(true).open(path)
+    }
+
+    /// A file that is there, as it is, and no link.
+    pub fn open_file(&self, path: &Path) -> io::Result<File> {
+        self.ask(&Call::Open)?;
+        let mut options = OpenOptions::new();
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NOFOLLOW);
+        options.write(true).open(path)
     }
 
     /// Writes some of these bytes, and says how many.

@@ -11,10 +11,11 @@ use super::disk::Disk;
 use super::extent::fill;
 use super::frame::{FOOTER, HEADER};
 use super::index::{self, Builder, Fingerprint, Index, Summary};
-use super::publish::Destination;
 use super::reader::{ReadOptions, RecordReader};
 use super::segments::{Passed, each_start};
+use super::user::this_user;
 use super::walk::Next;
+use super::whole::WholeFile;
 use crate::error::{Error, Result};
 use crate::forks;
 use crate::interrupt::Pulse;
@@ -34,7 +35,7 @@ pub struct IndexedFile {
     of: Fingerprint,
     index: OnceLock<Index>,
     /// Where the index lies, if it lies in a file.
-    stored: Option<(PathBuf, Summary)>,
+    stored: Option<(Stored, Summary)>,
     opened: OpenFile,
 }
 
@@ -76,9 +77,17 @@ impl IndexedFile {
 
     /// The index of `path` that is kept in `stored`; none if it is none, is damaged, or is of another file than
     /// this one is now. Of the index no more is read than its header, until a record is asked for.
+    ///
+    /// One that was found, and not named by whoever reads, is believed if it is this user's, of the owner of the
+    /// file, or root's: what anybody could put there may leave records out.
     #[must_use]
-    pub fn load(path: &Path, stored: &Path) -> Option<Self> {
-        let summary = summary_of(stored)?;
+    pub fn load(path: &Path, stored: &Path, was_found: bool) -> Option<Self> {
+        let data = path.metadata().ok()?;
+        let place = Stored {
+            path: absolute(stored),
+            owner: was_found.then(|| owner_of(&data)),
+        };
+        let summary = summary_of(&place)?;
         let of = fingerprint_of(path)?;
         (summary.of == of).then(|| Self {
             path: Arc::from(path),
@@ -87,7 +96,7 @@ impl IndexedFile {
             records: summary.records,
             of,
             index: OnceLock::new(),
-            stored: Some((absolute(stored), summary)),
+            stored: Some((place, summary)),
             opened: OpenFile::default(),
         })
     }
@@ -135,13 +144,10 @@ impl IndexedFile {
         } else {
             self.to_bytes()?
         };
-        let mut out = Destination::temporary(&Disk::default(), place, false, false)?;
-        // It can be made again.
-        out.sync(false);
-        out.write_all(&content)?;
-        out.complete()?;
-        out.publish(None)
-            .map_err(|error| Error::from(error).with_path(place))
+        let source = self.absolute.metadata();
+        let source = source.map_err(|error| Error::from(error).with_path(&self.path))?;
+        // It need not survive a power cut: it can be made again.
+        WholeFile::write(&Disk::default(), place, &content, Some(&source), false)?.publish()
     }
 
     /// The index as it stands in a file.
@@ -258,9 +264,9 @@ impl IndexedFile {
     }
 
     fn read_stored(&self) -> Option<Index> {
-        let (path, summary) = self.stored.as_ref()?;
+        let (stored, summary) = self.stored.as_ref()?;
         let length = usize::try_from(summary.body()?).ok()?;
-        let file = File::open(path).ok()?;
+        let file = stored.open()?;
         let is_whole = file.metadata().ok()?.len() == (index::HEADER as u64) + summary.body()?;
         let mut body = memory::zeros(if is_whole { length } else { 0 })?;
         fill(&file, &mut body, index::HEADER as u64).ok()?;
@@ -307,8 +313,38 @@ fn fingerprint_of(path: &Path) -> Option<Fingerprint> {
     Fingerprint::of(&File::open(path).ok()?).ok()
 }
 
-fn summary_of(stored: &Path) -> Option<Summary> {
-    let file = File::open(stored).ok()?;
+/// Where an index is kept.
+struct Stored {
+    path: PathBuf,
+    /// The owner of the data, if the index is only believed when it is of somebody who may be trusted.
+    owner: Option<u32>,
+}
+
+impl Stored {
+    fn open(&self) -> Option<File> {
+        let file = File::open(&self.path).ok()?;
+        let metadata = file.metadata().ok()?;
+        let is_believed = self.owner.is_none_or(|owner| {
+            let of_index = owner_of(&metadata);
+            of_index == owner || of_index == 0 || of_index == this_user()
+        });
+        is_believed.then_some(file)
+    }
+}
+
+#[cfg(unix)]
+fn owner_of(metadata: &Metadata) -> u32 {
+    std::os::unix::fs::MetadataExt::uid(metadata)
+}
+
+/// Where files have no owner that can be asked for, all are trusted alike.
+#[cfg(not(unix))]
+fn owner_of(_: &Metadata) -> u32 {
+    0
+}
+
+fn summary_of(stored: &Stored) -> Option<Summary> {
+    let file = stored.open()?;
     let length = file
         .metadata()
         .ok()

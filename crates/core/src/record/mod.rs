@@ -43,7 +43,9 @@ mod sibling;
 pub mod sniff;
 mod sorting;
 mod streams;
+mod user;
 pub mod walk;
+pub mod whole;
 mod writeback;
 pub mod writer;
 

@@ -15,6 +15,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::crc;
 use super::disk::Disk;
 use super::lock::{self, Lock};
+#[cfg(unix)]
+use super::user::this_user;
 use crate::error::{Error, Result};
 
 /// What follows the target's name in every sibling's; then comes whose it is, if it is not the one that is
@@ -59,7 +61,11 @@ pub fn working_name(target: &Path) -> io::Result<PathBuf> {
 /// A name for a sibling of `target` that only this process uses.
 pub fn private_name(target: &Path) -> io::Result<PathBuf> {
     static COUNTER: AtomicU64 = AtomicU64::new(0);
-    let number = COUNTER.fetch_add(1, Ordering::Relaxed);
+    own_name(target, COUNTER.fetch_add(1, Ordering::Relaxed))
+}
+
+/// A name for a sibling of `target` that has this process's number, and another one.
+pub fn own_name(target: &Path, number: u64) -> io::Result<PathBuf> {
     let owner = (std::process::id(), number);
     Ok(target.with_file_name(name_of(target, Some(owner))?))
 }
@@ -99,7 +105,7 @@ fn shown(name: &OsStr) -> OsString {
 pub fn claim(disk: &Disk, target: &Path) -> Result<Sibling> {
     let path = working_name(target)?;
     for _ in 0..ATTEMPTS {
-        match disk.create(&path) {
+        match create(disk, &path, target) {
             Ok(file) => match lock::take(&file) {
                 Lock::Held if lock::is_named(&file, &path) => return Ok(Sibling { file, path }),
                 // Somebody looked at it in the meantime.
@@ -124,6 +130,16 @@ pub fn claim(disk: &Disk, target: &Path) -> Result<Sibling> {
     Err(lock::busy(&path, target))
 }
 
+/// The file that `target` is written to. Whoever replaces a file gives it the same permissions soon; until then it is
+/// for its owner alone, because whoever opens it now reads all that comes.
+fn create(disk: &Disk, path: &Path, target: &Path) -> io::Result<File> {
+    if target.symlink_metadata().is_ok() {
+        disk.create_private(path)
+    } else {
+        disk.create(path)
+    }
+}
+
 /// What a dead writer of `target` has left, for whoever goes on with it.
 ///
 /// # Errors
@@ -135,6 +151,20 @@ pub fn resume(disk: &Disk, target: &Path) -> Result<Option<Sibling>> {
         }
         _ => Ok(None),
     }
+}
+
+/// Whether this user made the file: what somebody else has planted is nothing to go on with.
+#[cfg(unix)]
+fn is_of_this_user(file: &File) -> io::Result<bool> {
+    use std::os::unix::fs::MetadataExt;
+
+    let metadata = file.metadata()?;
+    Ok(metadata.is_file() && metadata.uid() == this_user())
+}
+
+#[cfg(not(unix))]
+fn is_of_this_user(file: &File) -> io::Result<bool> {
+    Ok(file.metadata()?.is_file())
 }
 
 /// Whether the file has another name too: its writer died, or the power failed, while it was being published.
@@ -165,7 +195,7 @@ fn take_over(disk: &Disk, target: &Path) -> Result<Old> {
     let file = match path.symlink_metadata() {
         // Nothing that a writer has left.
         Ok(metadata) if !metadata.is_file() => return Ok(Old::Closed),
-        Ok(_) => disk.open(&path),
+        Ok(_) => disk.open_file(&path),
         Err(error) => Err(error),
     };
     let file = match file {
@@ -174,6 +204,9 @@ fn take_over(disk: &Disk, target: &Path) -> Result<Old> {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(Old::Closed),
         Err(error) => return Err(error.into()),
     };
+    if !is_of_this_user(&file)? {
+        return Ok(Old::Closed);
+    }
     Ok(match lock::take(&file) {
         Lock::Held if lock::is_named(&file, &path) => Old::Ours(Sibling { file, path }),
         Lock::Held => Old::Gone,
@@ -201,7 +234,7 @@ fn set_aside(disk: &Disk, old: &Sibling, target: &Path) -> io::Result<()> {
 pub fn unlocked(disk: &Disk, target: &Path) -> Result<Sibling> {
     loop {
         let path = private_name(target)?;
-        match disk.create(&path) {
+        match create(disk, &path, target) {
             Ok(file) => {
                 // For those who list what was left behind.
                 let _ = lock::take(&file);

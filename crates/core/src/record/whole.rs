@@ -1,0 +1,251 @@
+//! Files of our own that others see whole or not at all: indices, manifests.
+//!
+//! Others may write into the folder too. So the temporary name is one that nobody can plant something under
+//! beforehand, no link is followed, and only a regular file is ever replaced. The file never lets anybody read it
+//! who could not read what it was made of.
+
+use std::fs::{File, Metadata};
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::disk::Disk;
+use super::sibling;
+use crate::error::{Error, ErrorKind, Result};
+
+/// How often to try another name: two that are the same are a sign that nothing is random here.
+const ATTEMPTS: usize = 8;
+
+/// A file that is complete, and has not got its name yet. Without [`Self::publish`] it is removed.
+pub struct WholeFile {
+    disk: Disk,
+    target: PathBuf,
+    /// None once it has its name.
+    temporary: Option<PathBuf>,
+    sync: bool,
+}
+
+impl WholeFile {
+    /// As [`Self::write`], of content that was made of nothing else.
+    ///
+    /// # Errors
+    /// As of [`Self::write`].
+    pub fn write_beside(target: &Path, content: &[u8], sync: bool) -> Result<Self> {
+        Self::write(&Disk::default(), target, content, None, sync)
+    }
+
+    /// Writes `content` beside `target`; with `sync`, it is on the disk then. `source` is what the content was made
+    /// of: who cannot read that cannot read the file.
+    ///
+    /// # Errors
+    /// Of the operating system; something else than a regular file is called `target`.
+    pub(super) fn write(
+        disk: &Disk,
+        target: &Path,
+        content: &[u8],
+        source: Option<&Metadata>,
+        sync: bool,
+    ) -> Result<Self> {
+        let located = |error: Error| error.with_path(target);
+        let old = replaceable(target).map_err(located)?;
+        let (temporary, mut file) =
+            create(disk, target, source.is_some() || old.is_some()).map_err(located)?;
+        let whole = Self {
+            disk: disk.clone(),
+            target: target.to_owned(),
+            temporary: Some(temporary),
+            sync,
+        };
+        let written = restrict(&file, source.or(old.as_ref()))
+            .and_then(|()| write_all(disk, &mut file, content))
+            .and_then(|()| if sync { disk.sync(&file) } else { Ok(()) });
+        written.map_err(|error| located(error.into()))?;
+        Ok(whole)
+    }
+
+    /// Gives the file its name.
+    ///
+    /// # Errors
+    /// As of [`Self::write`]; the file is removed.
+    pub fn publish(mut self) -> Result<()> {
+        let located = |error: Error| error.with_path(&self.target);
+        let Some(temporary) = &self.temporary else {
+            return Ok(());
+        };
+        replaceable(&self.target).map_err(located)?;
+        let renamed = self.disk.rename(temporary, &self.target, false);
+        renamed.map_err(|error| located(error.into()))?;
+        self.temporary = None;
+        if self.sync {
+            let synced = self.disk.sync_name(&self.target);
+            synced.map_err(|error| Error::from(error).with_path(&self.target))?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for WholeFile {
+    fn drop(&mut self) {
+        if let Some(temporary) = &self.temporary {
+            // There is nobody to tell, and leftovers() finds it.
+            let _ = self.disk.remove(temporary);
+        }
+    }
+}
+
+/// The file that would be replaced, if there is one.
+fn replaceable(target: &Path) -> Result<Option<Metadata>> {
+    match target.symlink_metadata() {
+        Ok(metadata) if metadata.is_file() => Ok(Some(metadata)),
+        Ok(metadata) => {
+            let what = if metadata.is_symlink() {
+                "a link"
+            } else if metadata.is_dir() {
+                "a folder"
+            } else {
+                "a device or a pipe"
+            };
+            let text = format!("there is {what} of this name, and only a file can be replaced");
+            Err(ErrorKind::Io(io::ErrorKind::AlreadyExists, Some(EEXIST), text).into())
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The number of the same error on all systems that have numbers.
+const EEXIST: i32 = 17;
+
+/// A new file beside `target`, whose name nobody could know; `private`: at first for its owner alone.
+fn create(disk: &Disk, target: &Path, private: bool) -> Result<(PathBuf, File)> {
+    let mut tries = 0;
+    loop {
+        let path = sibling::own_name(target, random())?;
+        let created = if private {
+            disk.create_private(&path)
+        } else {
+            disk.create(&path)
+        };
+        match created {
+            Ok(file) => return Ok((path, file)),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && tries < ATTEMPTS => {
+                tries += 1;
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// A number that nobody can guess: of a key that the system has drawn.
+fn random() -> u64 {
+    RandomState::new().build_hasher().finish()
+}
+
+fn write_all(disk: &Disk, file: &mut File, content: &[u8]) -> io::Result<()> {
+    let mut rest = content;
+    while !rest.is_empty() {
+        match disk.write(file, rest) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(count) => rest = rest.get(count..).unwrap_or_default(),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Gives a file that is still empty the group and the permissions of `like`, or fewer.
+#[cfg(unix)]
+fn restrict(file: &File, like: Option<&Metadata>) -> io::Result<()> {
+    use std::fs::Permissions;
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
+
+    const OF_THE_GROUP: u32 = 0o070;
+    let Some(like) = like else { return Ok(()) };
+    let mut mode = like.mode() & 0o666;
+    let has_group =
+        file.metadata()?.gid() == like.gid() || fchown(file, None, Some(like.gid())).is_ok();
+    if !has_group {
+        // Another group may have what everybody has.
+        mode &= !OF_THE_GROUP | (mode & 0o007) << 3;
+    }
+    file.set_permissions(Permissions::from_mode(mode))
+}
+
+#[cfg(not(unix))]
+fn restrict(_: &File, _: Option<&Metadata>) -> io::Result<()> {
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::disk::Call;
+    use std::sync::Arc;
+
+    fn names(folder: &Path) -> Vec<String> {
+        let entries = std::fs::read_dir(folder).unwrap();
+        let mut names: Vec<_> = entries
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn it_is_there_when_it_is_published_and_gone_otherwise() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("index");
+        drop(WholeFile::write_beside(&target, b"first", true).unwrap());
+        assert_eq!(names(folder.path()), Vec::<String>::new());
+        for content in [b"first", b"other"] {
+            let file = WholeFile::write_beside(&target, content, true).unwrap();
+            assert_eq!(
+                names(folder.path()).len(),
+                1 + usize::from(content == b"other")
+            );
+            file.publish().unwrap();
+            assert_eq!(std::fs::read(&target).unwrap(), content);
+            assert_eq!(names(folder.path()), ["index"]);
+        }
+    }
+
+    #[test]
+    fn no_two_have_one_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("a");
+        let files: Vec<_> = (0..100)
+            .map(|_| WholeFile::write_beside(&target, b"", false).unwrap())
+            .collect();
+        assert_eq!(names(folder.path()).len(), files.len());
+    }
+
+    /// Whatever call fails, nothing stays but what was there.
+    #[test]
+    fn every_call_may_fail() {
+        for failing in 0..20 {
+            let folder = tempfile::tempdir().unwrap();
+            let target = folder.path().join("index");
+            std::fs::write(&target, b"old").unwrap();
+            let left = Arc::new(std::sync::atomic::AtomicUsize::new(failing));
+            let watch = move |call: &Call<'_>| {
+                use std::sync::atomic::Ordering;
+                let is_removal = matches!(call, Call::Remove(_));
+                if !is_removal && left.fetch_sub(1, Ordering::Relaxed) == 0 {
+                    return Err(io::Error::from_raw_os_error(28));
+                }
+                Ok(2)
+            };
+            let disk = Disk {
+                watch: Some(Arc::new(watch)),
+            };
+            let written = WholeFile::write(&disk, &target, b"new content", None, true);
+            let done = written.and_then(WholeFile::publish);
+            let content = std::fs::read(&target).unwrap();
+            assert!(content == b"old" || content == b"new content");
+            assert!(done.is_err() || content == b"new content");
+            let left: Vec<_> = names(folder.path());
+            assert!(left == ["index"] || failing == 1, "{failing}: {left:?}");
+        }
+    }
+}
