@@ -26,19 +26,18 @@ pub struct WholeFile {
 }
 
 impl WholeFile {
-    /// As [`Self::write`], of content that was made of nothing else.
+    /// Writes `content` beside `target`; with `sync`, it is on the disk then.
     ///
     /// # Errors
-    /// As of [`Self::write`].
+    /// Of the operating system; something else than a regular file is called `target`.
     pub fn write_beside(target: &Path, content: &[u8], sync: bool) -> Result<Self> {
         Self::write(&Disk::default(), target, content, None, sync)
     }
 
-    /// Writes `content` beside `target`; with `sync`, it is on the disk then. `source` is what the content was made
-    /// of: who cannot read that cannot read the file.
+    /// As [`Self::write_beside`]. `source` is what the content was made of: who cannot read that cannot read the file.
     ///
     /// # Errors
-    /// Of the operating system; something else than a regular file is called `target`.
+    /// As of [`Self::write_beside`].
     pub(super) fn write(
         disk: &Disk,
         target: &Path,
@@ -66,7 +65,7 @@ impl WholeFile {
     /// Gives the file its name.
     ///
     /// # Errors
-    /// As of [`Self::write`]; the file is removed.
+    /// As of [`Self::write_beside`]; the file is removed.
     pub fn publish(mut self) -> Result<()> {
         let located = |error: Error| error.with_path(&self.target);
         let Some(temporary) = &self.temporary else {
