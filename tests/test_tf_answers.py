@@ -275,3 +275,8 @@ def test_errors_of_python_functions_are_of_tf(error: Exception, name: str) -> No
     assert outcomes(iter(tf.data.Dataset.range(2).map(fails_at_1(error)))) == [0, name]
     elements = tf.data.Dataset.from_generator(generate, tf.int32, ())
     assert outcomes(iter(elements)) == [0, name]
+
+
+def test_types_know_their_kind() -> None:
+    kinds = [(one.is_bool, one.is_integer, one.is_floating) for one in (tf.bool, tf.int8, tf.half)]
+    assert kinds == [(True, False, False), (False, True, False), (False, False, True)]
