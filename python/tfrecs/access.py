@@ -17,7 +17,7 @@ from tfrecs.limits import NO_LIMITS, Limits, checked_limits, checked_threads
 from tfrecs.logs import logger
 from tfrecs.paths import Paths
 from tfrecs.shared import SharedIterator
-from tfrecs.wording import plural
+from tfrecs.wording import counted
 
 Records: TypeAlias = _core.Records
 
@@ -145,9 +145,7 @@ class IndexedRecords(_core.RecordSequence):
         place = operator.index(index)
         place = place + len(self) if place < 0 else place
         if not 0 <= place < len(self):
-            raise IndexError(
-                f"index {index} is out of range for {len(self)} {plural(len(self), 'record')}"
-            )
+            raise IndexError(f"index {index} is out of range for {counted(len(self), 'record')}")
         which = bisect_right(self._ends, place)
         before = self._ends[which - 1] if which else 0
         return self._paths[which], place - before
@@ -171,7 +169,7 @@ class IndexedRecords(_core.RecordSequence):
         except TypeError as error:
             raise SpecError(f"n and seed must be integers, not {n!r} and {seed!r}") from error
         if not 0 <= count <= len(self):
-            raise SpecError(f"cannot take {count} of {len(self)} {plural(len(self), 'record')}")
+            raise SpecError(f"cannot take {count} of {counted(len(self), 'record')}")
         chosen: Records = self[random.Random(seed).sample(range(len(self)), count)]
         return chosen
 
@@ -217,8 +215,8 @@ class IndexedRecords(_core.RecordSequence):
         if self._closed:
             return f"IndexedRecords({name}, closed)"
         size = sum(one.file.size for one in self._files)
-        records = f"{len(self)} {plural(len(self), 'record')}"
-        return f"IndexedRecords({records} in {name}, {size} {plural(size, 'byte')})"
+        records = counted(len(self), "record")
+        return f"IndexedRecords({records} in {name}, {counted(size, 'byte')})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle what opens the files again; an index that is kept nowhere goes with it."""

@@ -7,7 +7,7 @@ from tfrecs import _core, pickling  # noqa: F401 - it registers how Columns are 
 from tfrecs.arrays import BytesArray, Column, RaggedTensor, SparseTensor, column_of
 from tfrecs.frames import Text
 from tfrecs.leaves import integration
-from tfrecs.wording import plural
+from tfrecs.wording import counted, plural
 
 
 class Batch(Mapping[str, Any]):
@@ -70,8 +70,8 @@ class Batch(Mapping[str, Any]):
     def __repr__(self) -> str:
         """Show each column on a line."""
         lines = [f"  {name}: {describe(column)}" for name, column in self.items()]
-        rows = f"{self.num_rows} {plural(self.num_rows, 'row')}"
-        columns = f"{len(self)} {plural(len(self), 'column')}"
+        rows = counted(self.num_rows, "row")
+        columns = counted(len(self), "column")
         return "\n".join([f"Batch of {rows}, {columns}", *lines])
 
     def to_pandas(self, text: Text = False) -> Any:
@@ -175,7 +175,7 @@ def describe(column: Column | SparseTensor) -> str:
         kind = "bytes" if isinstance(flat, BytesArray) else str(flat.dtype)
         item = "list" if isinstance(column.values, RaggedTensor) else "value"
         missing = 0 if column.missing is None else int(column.missing.sum())
-        note = f", missing in {missing} {plural(missing, 'row')}" if missing else ""
+        note = f", missing in {counted(missing, 'row')}" if missing else ""
         lengths = column.row_lengths()
         if not len(lengths):
             return f"{kind}, lists"

@@ -4,7 +4,6 @@ import errno
 import hashlib
 import os
 import sys
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -205,21 +204,17 @@ def _is_of_a_stranger(place: str, path: str) -> bool:
 def _given(files: list[str], index_paths: Paths) -> list[Indexed | None]:
     places = expand_paths(index_paths)
     _one_for_each(files, places)
-    found = []
-    for path, place in zip(files, places, strict=True):  # no comprehension: a warning counts frames
-        found.append(_from_place(path, place))
-    return found
+    return [_from_place(path, place) for path, place in zip(files, places, strict=True)]
 
 
 def _from_place(path: str, place: str) -> Indexed | None:
     file = _core.IndexedFile.load(path, place, was_found=False) or _from_text(path, place)
     if file is not None:
         return Indexed.at(file, place)
-    warnings.warn(
+    warn(
         f"{place} is no index of {path} as it is now: it is stale, or damaged, or of another file; "
         "a new one is made in memory",
         RuntimeWarning,
-        stacklevel=5,  # who calls open()
     )
     return None
 

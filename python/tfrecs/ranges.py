@@ -13,7 +13,7 @@ from tfrecs.indices import indexed_files
 from tfrecs.limits import checked_limit
 from tfrecs.paths import Paths
 from tfrecs.shared import SharedIterator
-from tfrecs.wording import counted, plural
+from tfrecs.wording import counted
 
 
 @dataclass(frozen=True)
@@ -75,8 +75,8 @@ class Range:
         """Show how much it is, and of what."""
         paths = [part.path for part in self.parts]
         where = repr(paths[0]) if len(paths) == 1 else f"{len(paths)} files"
-        records = f"{self.num_records} {plural(self.num_records, 'record')}"
-        return f"Range({records} in {where}, {self.nbytes} {plural(self.nbytes, 'byte')})"
+        records = counted(self.num_records, "record")
+        return f"Range({records} in {where}, {counted(self.nbytes, 'byte')})"
 
     @property
     def nbytes(self) -> int:

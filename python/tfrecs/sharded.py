@@ -14,7 +14,7 @@ from tfrecs.limits import checked_compression
 from tfrecs.manifest import ShardEntry, manifest_text, sha256_of
 from tfrecs.paths import Path
 from tfrecs.records import Records
-from tfrecs.wording import plural
+from tfrecs.wording import counted
 from tfrecs.writer import RecordWriter
 
 # With more shards than this at a time, threads of each would be too many altogether.
@@ -297,6 +297,6 @@ class ShardedWriter:
 
     def __repr__(self) -> str:
         """Show the template and the number of shards and records."""
-        shards = f"{len(self._writers)} {plural(len(self._writers), 'shard')}"
-        records = f"{self._records} {plural(self._records, 'record')}"
+        shards = counted(len(self._writers), "shard")
+        records = counted(self._records, "record")
         return f"ShardedWriter({self._template!r}, {shards}, {records})"

@@ -20,7 +20,7 @@ def plural(count: float | None, noun: str, many: str | None = None) -> str:
     return many or f"{noun}s"
 
 
-def counted(count: int, noun: str, many: str | None = None) -> str:
+def counted(count: float | None, noun: str, many: str | None = None) -> str:
     """Return a number and the noun that it takes, as plural() does.
 
     Example:

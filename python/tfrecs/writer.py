@@ -12,7 +12,7 @@ from tfrecs.errors import Error, StateError
 from tfrecs.limits import checked_compression, checked_threads
 from tfrecs.paths import Path
 from tfrecs.records import Records
-from tfrecs.wording import plural
+from tfrecs.wording import counted
 
 
 class RecordWriter:
@@ -137,10 +137,10 @@ class RecordWriter:
         if is_resumed:
             texts.append("goes on with what a writer has left that was killed")
         if torn and self.compression_type:
-            last = f"{torn} {plural(torn, 'byte')}"
+            last = counted(torn, "byte")
             texts.append(f"the stream was cut: wrote the records of its last {last} anew")
         elif torn:
-            texts.append(f"cut off {torn} {plural(torn, 'byte')} of a torn record at its end")
+            texts.append(f"cut off {counted(torn, 'byte')} of a torn record at its end")
         try:
             for text in texts:
                 warnings.warn(f"{self.path}: {text}", RuntimeWarning, stacklevel=3)
@@ -258,5 +258,5 @@ class RecordWriter:
         if self._writer is None:
             return f"RecordWriter({self.path!r}, never opened)"
         state = "closed" if self.closed else "open"
-        records = f"{self.num_records} {plural(self.num_records, 'record')}"
+        records = counted(self.num_records, "record")
         return f"RecordWriter({self.path!r}, {records}, {state})"

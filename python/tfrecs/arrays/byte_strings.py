@@ -10,7 +10,7 @@ import numpy.typing as npt
 from tfrecs import _core
 from tfrecs.arrays.decoded import Decoded
 from tfrecs.errors import SpecError
-from tfrecs.wording import plural
+from tfrecs.wording import counted
 
 IntArray: TypeAlias = npt.NDArray[np.int64]
 
@@ -53,7 +53,7 @@ class BytesArray:
         self.shape = (len(offsets) - 1,) if shape is None else tuple(int(dim) for dim in shape)
         if self.size != len(offsets) - 1:
             count = len(offsets) - 1
-            raise SpecError(f"shape {self.shape} does not hold {count} {plural(count, 'value')}")
+            raise SpecError(f"shape {self.shape} does not hold {counted(count, 'value')}")
 
     @classmethod
     def maker(cls, index: int, shape: tuple[int, ...]) -> "Callable[[Decoded], BytesArray]":
@@ -253,7 +253,7 @@ class BytesArray:
 def row_place(index: int | np.integer[Any], rows: int) -> int:
     """Return where row `index` is, which may count from the end."""
     if not -rows <= index < rows:
-        raise IndexError(f"index {index} is out of bounds for {rows} {plural(rows, 'row')}")
+        raise IndexError(f"index {index} is out of bounds for {counted(rows, 'row')}")
     return int(index) % rows
 
 

@@ -21,7 +21,7 @@ from tfrecs.arrays.pieces import pieces_of_rows
 from tfrecs.arrays.sparse import SparseTensor
 from tfrecs.errors import SpecError
 from tfrecs.leaves import integration
-from tfrecs.wording import plural
+from tfrecs.wording import counted
 
 SplitsArray: TypeAlias = npt.NDArray[np.int32] | IntArray
 
@@ -103,9 +103,7 @@ class RaggedTensor:
         splits = np.zeros(len(lengths) + 1, np.int64)
         np.cumsum([length or 0 for length in lengths], out=splits[1:])
         if splits[-1] != len(values) or (np.diff(splits) < 0).any():
-            raise SpecError(
-                f"these lengths of rows do not divide {len(values)} {plural(len(values), 'value')}"
-            )
+            raise SpecError(f"these lengths of rows do not divide {counted(len(values), 'value')}")
         missing = np.array([length is None for length in lengths], np.bool_)
         return cls(values, splits, missing if missing.any() else None)
 
@@ -249,7 +247,7 @@ class RaggedTensor:
             start, stop = _bounds(values)
             values = values.values[start:stop]
         kind = "bytes" if isinstance(values, BytesArray) else str(values.dtype)
-        count = f"{values.size} {plural(values.size, 'value')}"
+        count = counted(values.size, "value")
         return f"RaggedTensor({count} of {kind}, shape={self.shape})"
 
     def _column(self) -> tuple[_core.Columns, int]:

@@ -12,7 +12,7 @@ from tfrecs.arrays.dense import checked_shape, checked_size, row_major_places, s
 from tfrecs.arrays.pieces import Pieces, pieces_of_rows
 from tfrecs.errors import SpecError
 from tfrecs.leaves import integration
-from tfrecs.wording import plural
+from tfrecs.wording import counted
 
 
 class SparseTensor:
@@ -102,7 +102,7 @@ class SparseTensor:
     def __repr__(self) -> str:
         """Show the number of values, their type and the shape."""
         kind = "bytes" if isinstance(self.values, BytesArray) else str(self.values.dtype)
-        values = f"{len(self.values)} {plural(len(self.values), 'value')}"
+        values = counted(len(self.values), "value")
         return f"SparseTensor({values} of {kind}, dense_shape={self.shape})"
 
     def _columns(self) -> _core.Columns:

@@ -24,7 +24,7 @@ from tfrecs.convert.shards import Progress as Callback
 from tfrecs.errors import ExistingFileError, ParseError, SpecError
 from tfrecs.leaves import load
 from tfrecs.limits import checked_compression
-from tfrecs.wording import plural
+from tfrecs.wording import counted, plural
 
 _Number = TypeVar("_Number", int, float)
 
@@ -190,14 +190,14 @@ def _show(report: Conversion, dst: Path) -> None:
     width = max(map(len, report.splits))
     for name, split in report.splits.items():
         size = sum(Path(path).stat().st_size for path in split.paths)
-        files = f"{len(split.paths)} {plural(len(split.paths), 'file')}"
+        files = counted(len(split.paths), "file")
         examples = f"{split.written:>10} {plural(split.written, 'example'):<8}"
         say(f"{name:<{width}}  {examples}  {files:>10}  {size:>14,} {plural(size, 'byte')}")
     for name, column in report.columns.items():
         for line in column.lines(name):
             say(line, stderr=True)
     note = f", {len(report.skipped)} skipped" if report.skipped else ""
-    say(f"{report.written} {plural(report.written, 'example')} written to {dst}{note}")
+    say(f"{counted(report.written, 'example')} written to {dst}{note}")
 
 
 def _fractions(text: str | None) -> dict[str, float] | None:

@@ -5,7 +5,7 @@ from typing import Any
 
 from tfrecs.cli.terminal import say
 from tfrecs.salvage import SkippedRegion
-from tfrecs.wording import plural
+from tfrecs.wording import counted, plural
 
 _MOST = 20  # regions that have a line each
 
@@ -13,7 +13,7 @@ _MOST = 20  # regions that have a line each
 def say_regions(regions: Sequence[SkippedRegion], mended: int) -> None:
     """Print what is lost, a region a line."""
     lost = sum(region.nbytes for region in regions)
-    places = f"{len(regions)} {plural(len(regions), 'place')}"
+    places = counted(len(regions), "place")
     size = f"{lost:,} {plural(lost, 'byte')}"
     verdict = (f"{size} lost in {places}", "bold red") if regions else ("nothing lost", "")
     say("    ", verdict)

@@ -14,7 +14,7 @@ from tfrecs.cli.terminal import complain, console, say, say_json
 from tfrecs.errors import ExistingFileError, SpecError
 from tfrecs.salvage import RepairReport, kept_original
 from tfrecs.salvage import repair as repair_file
-from tfrecs.wording import plural
+from tfrecs.wording import counted
 
 
 @command
@@ -78,7 +78,7 @@ def repair(
     if dst is None and backup is None:
         say(f"{src}: nothing is wrong with it; it stays as it is")
         return
-    say(f"{report.records} {plural(report.records, 'record')} written to {report.output}")
+    say(f"{counted(report.records, 'record')} written to {report.output}")
     if backup is not None:
         say(f"the original is {backup}")
     say_regions(report.regions, report.mended)

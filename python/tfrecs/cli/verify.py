@@ -19,7 +19,7 @@ from tfrecs.limits import Limits, checked_limits
 from tfrecs.records import FileReport, VerifyReport, verify_file
 from tfrecs.salvage import SkippedRegion
 from tfrecs.salvage import salvage as salvage_file
-from tfrecs.wording import plural
+from tfrecs.wording import counted, plural
 
 
 @command
@@ -107,7 +107,7 @@ def _status(error: Error) -> str:
 
 def _sum_up(report: VerifyReport) -> None:
     wrong = len(report.errors)
-    files = f"{len(report.files)} {plural(len(report.files), 'file')}"
+    files = counted(len(report.files), "file")
     verdict = (f"{wrong} of them not sound", "bold red") if wrong else ("all sound", "green")
     if len(report.files) > 1:
         say(f"{files}, {report.records} sound {plural(report.records, 'record')}; ", verdict)

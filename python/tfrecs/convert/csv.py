@@ -29,7 +29,7 @@ from tfrecs.convert.shards import (
 from tfrecs.dtypes import kind_of
 from tfrecs.errors import Error, ParseError, SpecError
 from tfrecs.examples import encode_example
-from tfrecs.wording import plural
+from tfrecs.wording import counted
 
 Line: TypeAlias = tuple[int, list[str] | ParseError]
 """A row: the number of its first line, and its cells or what is wrong with it."""
@@ -243,9 +243,9 @@ class _Table:
         if isinstance(cells, Error):
             return line, cells
         if len(cells) != len(header):
-            columns = f"{len(header)} {plural(len(header), 'column')}"
+            columns = counted(len(header), "column")
             return line, self._error(
-                line, f"has {len(cells)} {plural(len(cells), 'cell')}, but there are {columns}"
+                line, f"has {counted(len(cells), 'cell')}, but there are {columns}"
             )
         if _SURROGATE.search("".join(cells)):
             return line, self._error(line, f"is not {self.encoding} text")

@@ -15,7 +15,7 @@ from tfrecs.dataset.root import Root
 from tfrecs.dataset.spec import Spec
 from tfrecs.lazily import lazily
 from tfrecs.records import Records
-from tfrecs.wording import plural
+from tfrecs.wording import counted
 
 
 @runtime_checkable
@@ -80,7 +80,7 @@ class Pool(Found, Root):
 
     def name(self) -> str:
         """Return what a plan shows of the records."""
-        return f"{self.length()} {plural(self.length(), 'record')}"
+        return counted(self.length(), "record")
 
     def order(self) -> RecordOrder | None:
         """Return all records in order."""

@@ -11,7 +11,7 @@ from tfrecs.dataset.stage import Stage
 from tfrecs.errors import SpecError
 from tfrecs.logs import logger
 from tfrecs.salvage import SkippedRegion
-from tfrecs.wording import plural
+from tfrecs.wording import counted
 
 
 class Losses:
@@ -41,9 +41,9 @@ class Losses:
 
     def __repr__(self) -> str:
         """Show the numbers."""
-        regions = f"{self.regions} {plural(self.regions, 'region')}"
-        lost = f"{self.nbytes} {plural(self.nbytes, 'byte')}"
-        return f"Losses({regions}, {lost}, {len(self.files)} {plural(len(self.files), 'file')})"
+        regions = counted(self.regions, "region")
+        lost = counted(self.nbytes, "byte")
+        return f"Losses({regions}, {lost}, {counted(len(self.files), 'file')})"
 
 
 class Skipping(Iterator[Any]):

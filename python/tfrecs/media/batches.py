@@ -13,7 +13,7 @@ from tfrecs import _core
 from tfrecs.arrays import BytesArray
 from tfrecs.errors import Error, ParseError, SpecError
 from tfrecs.limits import checked_threads
-from tfrecs.wording import plural
+from tfrecs.wording import counted, plural
 
 OnError: TypeAlias = Literal["raise", "skip"]
 Contents: TypeAlias = (
@@ -52,7 +52,7 @@ class DecodedBatch(Generic[Values]):
 
     def __repr__(self) -> str:
         """Show how many values there are, and how many there are not."""
-        values = f"{len(self.indices)} {plural(len(self.indices), 'value')}"
+        values = counted(len(self.indices), "value")
         return f"DecodedBatch({values}, {len(self.skipped)} skipped)"
 
 
@@ -75,7 +75,7 @@ class Source:
         for what, given in (("records", self.records), ("example_names", self.example_names)):
             if given is not None and len(given) != count:
                 entries = f"{len(given)} {plural(len(given), 'entry', 'entries')}"
-                raise SpecError(f"{what} has {entries} for {count} {plural(count, 'value')}")
+                raise SpecError(f"{what} has {entries} for {counted(count, 'value')}")
 
     def error(self, reason: str, place: int | None = None) -> ParseError:
         """Return the error for the value at `place` of a batch; None: for a single value."""

@@ -9,7 +9,7 @@ import numpy as np
 from tfrecs.dtypes import WIRE_TYPES, fits
 from tfrecs.errors import SpecError, feature_error
 from tfrecs.features import is_encodable
-from tfrecs.wording import plural
+from tfrecs.wording import counted
 
 _MAX_DIM = 2**31 - 1  # of an Arrow fixed-size list
 _MAX_SIZE = 2**63 - 1
@@ -68,7 +68,7 @@ def checked_default(default: Any, dtype: str, shape: list[int], name: str) -> An
     if len(values) != wanted:
         raise feature_error(
             name,
-            f"its default_value has {len(values)} {plural(len(values), 'value')}, but the "
+            f"its default_value has {counted(len(values), 'value')}, but the "
             f"requested shape {shape} has {wanted} (there is no broadcasting)",
         )
     return values if wanted else None  # as in TensorFlow: a default of no values is none

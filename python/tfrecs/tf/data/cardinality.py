@@ -24,7 +24,7 @@ from tfrecs.dataset.several import Several
 from tfrecs.dataset.take import Skip
 from tfrecs.dataset.unbatch import Unbatch
 from tfrecs.tf.data.steps import AllSkipped
-from tfrecs.wording import plural
+from tfrecs.wording import counted
 
 INFINITE, UNKNOWN = -1, -2
 
@@ -63,7 +63,7 @@ class _Known(Node):
 
     def describe(self) -> str:
         """Return the length."""
-        return f"{self.known} {plural(self.known, 'element')}"
+        return counted(self.known, "element")
 
     def length(self) -> Length:
         """Return the length."""
