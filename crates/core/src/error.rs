@@ -65,11 +65,11 @@ pub enum ErrorKind {
         /// Bytes that are there.
         have: u64,
     },
-    /// The file became shorter while it was read: it had so many bytes, and ends after so many.
+    /// The file was truncated while it was read.
     Shrunk {
-        /// Bytes that it had.
+        /// Its size before, in bytes.
         from: u64,
-        /// Bytes that it has.
+        /// Its size now, in bytes.
         to: u64,
     },
     /// Records of so many bytes do not fill what stands between header and footer of a file of so many.
@@ -145,7 +145,7 @@ impl ErrorKind {
     }
 }
 
-/// A number and the noun that it takes.
+/// Formats a count with its noun: `1 byte`, `2 bytes`.
 #[must_use]
 pub fn counted(count: u64, noun: &str) -> String {
     let ending = if count == 1 { "" } else { "s" };
@@ -184,7 +184,7 @@ impl ErrorKind {
         )
     }
 
-    /// The text of a file that ends too early.
+    /// Formats the errors of files that end too early.
     fn fmt_too_short(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TruncatedHeader(have) => write!(

@@ -229,7 +229,7 @@ struct Feed {
     drop_remainder: bool,
     skipped: Option<Skipped>,
     shard: Option<Shard>,
-    /// What is to be said after the parts before it, which may fail more exactly.
+    /// An error to raise after the parts before it, whose own errors may be more precise.
     later: Option<Error>,
     has_failed: bool,
 }

@@ -1,4 +1,4 @@
-//! Files of our own that appear whole or not at all.
+//! Metadata files that appear whole or not at all.
 
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
@@ -8,7 +8,7 @@ use tfrecs_core::record::whole::WholeFile;
 
 use crate::error::Raise;
 
-/// A file that is written, and has not got its name yet.
+/// A complete temp file that publish() renames.
 #[pyclass(frozen, name = "WholeFile", module = "tfrecs._core")]
 pub struct PyWholeFile(Mutex<Option<WholeFile>>);
 

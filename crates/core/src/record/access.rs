@@ -70,8 +70,8 @@ impl OpenFile {
         })
     }
 
-    /// The file as memory, and how many bytes of it there are now: it may have been cut since it was mapped. None
-    /// where it cannot be mapped safely.
+    /// Returns the mapping and the current size: the file may have been truncated since. `None` if it cannot be mapped
+    /// safely.
     fn mapped(&self, file: &File) -> io::Result<Option<Mapped<'_>>> {
         let mapping = if let Some(mapping) = self.mapping.get() {
             mapping
@@ -93,7 +93,7 @@ impl OpenFile {
 #[derive(Clone, Copy)]
 struct Mapped<'a> {
     mapping: &'a Mapping,
-    /// How many bytes of it the file had when it was last looked at.
+    /// The size of the file at the last check.
     size: usize,
 }
 

@@ -60,12 +60,12 @@ impl Disk {
         Ok(usize::MAX)
     }
 
-    /// A new file; there must be none of this name, nor a link.
+    /// Creates a file; fails if the name exists, even as a link.
     pub fn create(&self, path: &Path) -> io::Result<File> {
         self.create_with(OpenOptions::new().write(true), path)
     }
 
-    /// As [`Self::create`], of a file that is at first for its owner alone.
+    /// Like [`Self::create`], with mode 0600.
     pub fn create_private(&self, path: &Path) -> io::Result<File> {
         let mut options = OpenOptions::new();
         #[cfg(unix)]
@@ -86,7 +86,7 @@ impl Disk {
         OpenOptions::new().write(true).open(path)
     }
 
-    /// A file that is there, as it is, and no link.
+    /// Opens an existing file for writing; does not follow links.
     pub fn open_file(&self, path: &Path) -> io::Result<File> {
         self.ask(&Call::Open)?;
         let mut options = OpenOptions::new();

@@ -53,7 +53,7 @@ impl Hops {
     /// the next call comes to; `None` if there are none.
     ///
     /// # Errors
-    /// Of the operating system, with path, record and offset; if a signal says to stop.
+    /// Any I/O error, with path, record and offset; an interrupt.
     pub fn find(&mut self, n: usize, bytes: usize) -> Result<Option<Extent>> {
         let first = self.offset();
         let mut spans = Vec::with_capacity(n.min(1024));
@@ -87,7 +87,8 @@ impl Hops {
 }
 
 impl Hops {
-    /// How long the next record is; none where there is none, or, unless it is the first one, where an error is.
+    /// Returns the size of the next record; `None` if there is none. Unless `is_first`, an error gives `None` too: the
+    /// records before it are returned, and the next call meets it again.
     fn next(&mut self, is_first: bool) -> Result<Option<u64>> {
         match self.walk.hop() {
             Ok(Next::Record(length)) => Ok(Some(length)),
@@ -229,7 +230,7 @@ fn cut_off(spans: &[Span], have: usize) -> (usize, ErrorKind) {
 /// Reads from `offset` on until `room` is full or the file ends, and says how many bytes that were.
 ///
 /// # Errors
-/// Of the operating system, with the offset.
+/// Any I/O error, with the offset.
 pub(super) fn fill(file: &File, room: &mut [u8], offset: u64) -> Result<usize> {
     let mut filled = 0;
     while let Some(rest) = room.get_mut(filled..).filter(|rest| !rest.is_empty()) {

@@ -78,8 +78,8 @@ impl IndexedFile {
     /// The index of `path` that is kept in `stored`; none if it is none, is damaged, or is of another file than
     /// this one is now. Of the index no more is read than its header, until a record is asked for.
     ///
-    /// One that was found, and not named by whoever reads, is believed if it is this user's, of the owner of the
-    /// file, or root's: what anybody could put there may leave records out.
+    /// With `was_found` (the caller did not name the index), it is used only if it belongs to this user, to the owner
+    /// of the data or to root: a planted index could leave records out.
     #[must_use]
     pub fn load(path: &Path, stored: &Path, was_found: bool) -> Option<Self> {
         let data = path.metadata().ok()?;
@@ -313,10 +313,10 @@ fn fingerprint_of(path: &Path) -> Option<Fingerprint> {
     Fingerprint::of(&File::open(path).ok()?).ok()
 }
 
-/// Where an index is kept.
+/// The file that holds an index.
 struct Stored {
     path: PathBuf,
-    /// The owner of the data, if the index is only believed when it is of somebody who may be trusted.
+    /// The owner of the data, if the owner of the index must be checked.
     owner: Option<u32>,
 }
 
@@ -337,7 +337,7 @@ fn owner_of(metadata: &Metadata) -> u32 {
     std::os::unix::fs::MetadataExt::uid(metadata)
 }
 
-/// Where files have no owner that can be asked for, all are trusted alike.
+/// Returns 0: this platform has no owner IDs, so no check is made.
 #[cfg(not(unix))]
 fn owner_of(_: &Metadata) -> u32 {
     0
@@ -407,11 +407,10 @@ fn unverified(options: ReadOptions) -> ReadOptions {
     }
 }
 
-/// Calls `each` with where each record begins, and says where the last one ends, which is where the file ended when
-/// it was opened.
+/// Calls `each` with the offset of each record, and returns where the last one ends.
 ///
 /// # Errors
-/// What is wrong with the file, as the reader tells it; of the operating system; a file that was changed meanwhile.
+/// The record reader's error at the first damage; any I/O error; a file that was modified during the scan.
 fn each_record(
     reader: &mut RecordReader,
     twin: Option<File>,
@@ -441,8 +440,8 @@ fn each_record(
     }
 }
 
-/// Has the reader say what is wrong with what comes behind the records that were passed. If it finds nothing, the file
-/// was written to meanwhile: a last record has become whole, which belongs to whoever looks next, or anything else.
+/// Lets the record reader report what is wrong after the scanned records. If it finds nothing, the file was modified
+/// during the scan: either an incomplete last record was completed, which is left for the next scan, or it is an error.
 fn judged(
     reader: &mut RecordReader,
     file: &File,

@@ -15,16 +15,16 @@ mod faults;
 
 /// All of a file, mapped into memory.
 pub struct Mapping {
-    /// Dropped first: it may not outlive the memory.
+    /// Dropped first: it must not outlive the memory.
     guard: Guard,
     memory: Mmap,
 }
 
 impl Mapping {
-    /// Maps the file as long as it is now; none where faults of so many mappings cannot be caught.
+    /// Maps the file at its current size; `None` if no further mapping can be guarded against faults.
     ///
     /// # Errors
-    /// Of the operating system, if this file cannot be mapped.
+    /// Any I/O error.
     pub fn of(file: &File) -> io::Result<Option<Self>> {
         // SAFETY: the bytes are copied out once, by `memcpy`, and only the copy is looked at; who writes into
         // the file meanwhile makes the copy wrong, which its checksum tells. Where the file has become shorter,
@@ -34,20 +34,20 @@ impl Mapping {
         Ok(guard.map(|guard| Self { guard, memory }))
     }
 
-    /// How many bytes the file had.
+    /// The size of the file when it was mapped.
     pub fn len(&self) -> usize {
         self.memory.len()
     }
 
-    /// The bytes of a place, not to be looked at: they may be gone.
+    /// Returns a range for prefetching only: reading it may fault.
     pub fn bytes(&self, place: std::ops::Range<usize>) -> Option<&[u8]> {
         self.memory.get(place)
     }
 
-    /// Copies bytes from `start` on, none of them behind `end`, and says how many.
+    /// Copies bytes of `start..end` and returns how many.
     ///
     /// # Errors
-    /// Some of the file cannot be read any more, now or before.
+    /// `EIO` if any read of this mapping has ever failed.
     pub fn copy(&self, room: &mut [u8], start: usize, end: usize) -> io::Result<usize> {
         let from = self.memory.get(start..end.min(self.memory.len()));
         let from = from.unwrap_or_default();

@@ -28,14 +28,14 @@ const GUESSES: usize = 16;
 /// How much is looked through at once.
 const WINDOW: usize = 64 << 10;
 
-/// The records that were passed, one behind the other.
+/// The result of a header scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Passed {
-    /// Where the last one ends.
+    /// Where the last record ends.
     pub end: u64,
-    /// How many there are.
+    /// The number of records.
     pub records: u64,
-    /// What comes behind them. Only [`Next::End`] is the end of the file.
+    /// What follows them. Only [`Next::End`] is the end of the file.
     pub next: Next,
 }
 
@@ -43,7 +43,7 @@ pub struct Passed {
 /// whole record, or one of more than `most` bytes.
 ///
 /// # Errors
-/// Of the operating system, with record and offset; if a signal says to stop; if there is no thread to be had.
+/// Any I/O error, with record and offset; an interrupt; a thread that cannot be started.
 pub fn each_start(
     file: &Arc<File>,
     size: u64,
@@ -121,8 +121,7 @@ fn guesses(
     })
 }
 
-/// What seems to lie in a segment. What cannot be read there is no error yet: whoever comes from before reads it
-/// again, if it matters.
+/// Guesses the records of a segment. An I/O error gives no guess: the scan reads the segment again if it needs it.
 fn guess(file: &Arc<File>, size: u64, begin: u64, end: u64, most: u64) -> Result<Guess> {
     match read_guess(file, size, begin, end, most) {
         Err(error) if error.is_interrupt() => Err(error),
@@ -207,7 +206,7 @@ impl<F: FnMut(u64)> Joint<F> {
         Ok(next)
     }
 
-    /// Goes on until so many records are passed, or something else comes; and says which.
+    /// Scans up to `records` records in total; returns what came last.
     fn hop_up_to(&mut self, records: u64) -> Result<Next> {
         loop {
             match self.hop()? {

@@ -130,8 +130,8 @@ pub fn claim(disk: &Disk, target: &Path) -> Result<Sibling> {
     Err(lock::busy(&path, target))
 }
 
-/// The file that `target` is written to. Whoever replaces a file gives it the same permissions soon; until then it is
-/// for its owner alone, because whoever opens it now reads all that comes.
+/// Creates the temp file of `target`. If it will replace a file, it is created with mode 0600 and gets that file's mode
+/// later: a process that opened it in between could read everything written afterwards.
 fn create(disk: &Disk, path: &Path, target: &Path) -> io::Result<File> {
     if target.symlink_metadata().is_ok() {
         disk.create_private(path)
@@ -153,7 +153,7 @@ pub fn resume(disk: &Disk, target: &Path) -> Result<Option<Sibling>> {
     }
 }
 
-/// Whether this user made the file: what somebody else has planted is nothing to go on with.
+/// Returns whether this is a regular file of this user; a planted file is never resumed.
 #[cfg(unix)]
 fn is_of_this_user(file: &File) -> io::Result<bool> {
     use std::os::unix::fs::MetadataExt;

@@ -1,7 +1,7 @@
-//! Who the process works for.
+//! The user that the process runs as.
 #![allow(unsafe_code, reason = "a system call without arguments")]
 
-/// The number of the user by whose permissions the process reads and writes.
+/// Returns the effective user ID.
 #[cfg(unix)]
 #[must_use]
 pub fn this_user() -> u32 {
@@ -9,7 +9,7 @@ pub fn this_user() -> u32 {
     unsafe { libc::geteuid() }
 }
 
-/// Where users have no numbers.
+/// Returns 0: this platform has no user IDs.
 #[cfg(not(unix))]
 #[must_use]
 pub fn this_user() -> u32 {

@@ -1,7 +1,7 @@
 //! From header to header of an uncompressed file, reading no more of what lies between them than comes along.
 //!
-//! A step has one of four results, which callers have to tell apart: a record, the end of the file, something
-//! that is no whole record, and an error of the operating system. Only the second is the end of the records.
+//! Each step gives a record, the end of the file, something that is not a whole record, or an I/O error. Callers must
+//! distinguish them: only the second is the end of the records.
 
 use std::fs::File;
 use std::sync::Arc;
@@ -21,13 +21,13 @@ const WINDOW: (usize, usize) = (16 << 10, 256 << 10);
 /// What comes next in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// A record, whose data has so many bytes.
+    /// A record, with the size of its data in bytes.
     Record(u64),
-    /// Nothing: the file ends where the last record does.
+    /// The end of the file, right after the last record.
     End,
-    /// The file ended here when its size was asked, before the record did. It may have grown since.
+    /// A record that did not fit into the file when the scan began. The file may have grown since.
     Cut,
-    /// No header that is valid, or a record of more bytes than are allowed: a reader says what is wrong.
+    /// An invalid header, or a record over the size limit: the record reader reports what is wrong.
     NoRecord,
 }
 
@@ -92,10 +92,10 @@ impl Walk {
         self.record
     }
 
-    /// Goes over the next record, if there is one, and says what came.
+    /// Steps over the next record.
     ///
     /// # Errors
-    /// Of the operating system, with record and offset; if a signal says to stop; a file that became shorter.
+    /// Any I/O error, with record and offset; an interrupt; `Shrunk` if the file was truncated meanwhile.
     pub fn hop(&mut self) -> Result<Next> {
         if self.offset >= self.size {
             return Ok(Next::End);
@@ -126,7 +126,7 @@ impl Walk {
         self.record += records;
     }
 
-    /// The header at this place; none if the file had no room for one.
+    /// Returns the header at this offset; `None` if too few bytes follow.
     fn header(&mut self) -> Result<Option<[u8; HEADER]>> {
         let at = usize::try_from(self.offset - self.start).unwrap_or(usize::MAX);
         if let Some(header) = self.window.get(at..).and_then(<[u8]>::first_chunk) {
@@ -143,7 +143,7 @@ impl Walk {
         }
     }
 
-    /// Reads from this place on. The window is empty after an error, so that nothing is taken from an earlier one.
+    /// Fills the window from this offset on. After an error it is empty, so that no stale bytes are used.
     fn read(&mut self) -> Result<()> {
         let room = self.worth_reading();
         let mut window = std::mem::take(&mut self.window);

@@ -1,8 +1,8 @@
-//! Files of our own that others see whole or not at all: indices, manifests.
+//! Metadata files that appear whole or not at all: indices, manifests.
 //!
-//! Others may write into the folder too. So the temporary name is one that nobody can plant something under
-//! beforehand, no link is followed, and only a regular file is ever replaced. The file never lets anybody read it
-//! who could not read what it was made of.
+//! Other users may be able to write to the same folder. So the temp file has a random name, which nobody can plant
+//! in advance; no link is followed; and only a regular file is ever replaced. The file is never readable by users
+//! who cannot read its source.
 
 use std::fs::{File, Metadata};
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -13,31 +13,31 @@ use super::disk::Disk;
 use super::sibling;
 use crate::error::{Error, ErrorKind, Result};
 
-/// How often to try another name: two that are the same are a sign that nothing is random here.
+/// Names to try. Random 64-bit names do not collide, so more attempts would not help.
 const ATTEMPTS: usize = 8;
 
-/// A file that is complete, and has not got its name yet. Without [`Self::publish`] it is removed.
+/// A complete temp file. [`Self::publish`] renames it; dropping it removes it.
 pub struct WholeFile {
     disk: Disk,
     target: PathBuf,
-    /// None once it has its name.
+    /// `None` once it is published.
     temporary: Option<PathBuf>,
     sync: bool,
 }
 
 impl WholeFile {
-    /// Writes `content` beside `target`; with `sync`, it is on the disk then.
+    /// Writes a temp file next to `target`; `sync` flushes it to disk.
     ///
     /// # Errors
-    /// Of the operating system; something else than a regular file is called `target`.
+    /// Any I/O error; `AlreadyExists` if `target` exists and is not a regular file.
     pub fn write_beside(target: &Path, content: &[u8], sync: bool) -> Result<Self> {
         Self::write(&Disk::default(), target, content, None, sync)
     }
 
-    /// As [`Self::write_beside`]. `source` is what the content was made of: who cannot read that cannot read the file.
+    /// Like [`Self::write_beside`], with the mode and group of `source`, the file that the content is derived from.
     ///
     /// # Errors
-    /// As of [`Self::write_beside`].
+    /// The same as [`Self::write_beside`].
     pub(super) fn write(
         disk: &Disk,
         target: &Path,
@@ -62,10 +62,10 @@ impl WholeFile {
         Ok(whole)
     }
 
-    /// Gives the file its name.
+    /// Renames the temp file to its target.
     ///
     /// # Errors
-    /// As of [`Self::write_beside`]; the file is removed.
+    /// The same as [`Self::write_beside`]; the temp file is removed.
     pub fn publish(mut self) -> Result<()> {
         let located = |error: Error| error.with_path(&self.target);
         let Some(temporary) = &self.temporary else {
@@ -86,13 +86,13 @@ impl WholeFile {
 impl Drop for WholeFile {
     fn drop(&mut self) {
         if let Some(temporary) = &self.temporary {
-            // There is nobody to tell, and leftovers() finds it.
+            // An error has nowhere to go here; leftovers() lists the file.
             let _ = self.disk.remove(temporary);
         }
     }
 }
 
-/// The file that would be replaced, if there is one.
+/// Returns the metadata of the file to replace, if it exists.
 fn replaceable(target: &Path) -> Result<Option<Metadata>> {
     match target.symlink_metadata() {
         Ok(metadata) if metadata.is_file() => Ok(Some(metadata)),
@@ -112,10 +112,10 @@ fn replaceable(target: &Path) -> Result<Option<Metadata>> {
     }
 }
 
-/// The number of the same error on all systems that have numbers.
+/// The same number on Linux and macOS.
 const EEXIST: i32 = 17;
 
-/// A new file beside `target`, whose name nobody could know; `private`: at first for its owner alone.
+/// Creates a randomly named file next to `target`; if `private`, with mode 0600.
 fn create(disk: &Disk, target: &Path, private: bool) -> Result<(PathBuf, File)> {
     let mut tries = 0;
     loop {
@@ -135,7 +135,7 @@ fn create(disk: &Disk, target: &Path, private: bool) -> Result<(PathBuf, File)> 
     }
 }
 
-/// A number that nobody can guess: of a key that the system has drawn.
+/// Returns an unpredictable number: `RandomState` takes its keys from the operating system.
 fn random() -> u64 {
     RandomState::new().build_hasher().finish()
 }
@@ -153,7 +153,7 @@ fn write_all(disk: &Disk, file: &mut File, content: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Gives a file that is still empty the group and the permissions of `like`, or fewer.
+/// Sets the group and mode of an empty file to those of `like`, never wider.
 #[cfg(unix)]
 fn restrict(file: &File, like: Option<&Metadata>) -> io::Result<()> {
     use std::fs::Permissions;
@@ -165,7 +165,7 @@ fn restrict(file: &File, like: Option<&Metadata>) -> io::Result<()> {
     let has_group =
         file.metadata()?.gid() == like.gid() || fchown(file, None, Some(like.gid())).is_ok();
     if !has_group {
-        // Another group may have what everybody has.
+        // A different group gets the permissions of others only.
         mode &= !OF_THE_GROUP | (mode & 0o007) << 3;
     }
     file.set_permissions(Permissions::from_mode(mode))
@@ -219,7 +219,7 @@ mod tests {
         assert_eq!(names(folder.path()).len(), files.len());
     }
 
-    /// Whatever call fails, nothing stays but what was there.
+    /// Whichever call fails, only the old or the new file remains.
     #[test]
     fn every_call_may_fail() {
         for failing in 0..20 {

@@ -1,8 +1,8 @@
-//! Reading mapped memory whose file has become shorter, or whose disk fails, is an error and not the end of the process.
+//! Turns SIGBUS in mapped files into an I/O error.
 //!
-//! The system tells of it by SIGBUS. The handler puts a page of zeros where the page is missing, so that the copy goes
-//! on, and marks the mapping: whoever has copied looks whether it is marked, and drops the copy. Faults elsewhere go
-//! to the handler that was there before.
+//! Reading a mapped page raises SIGBUS if the file was truncated or its disk fails. The handler maps a page of zeros
+//! over the missing page, so that the copy completes, and marks the mapping as broken. After each copy the reader
+//! checks the mark, and discards the copy if it is set. Faults elsewhere go to the previous handler.
 
 use std::io;
 
@@ -23,12 +23,12 @@ mod caught {
 
     use super::{Mmap, io};
 
-    /// At most so many mappings at a time; more files are read without.
+    /// Mappings at a time; further files are read with `pread`.
     const MOST: usize = 4096;
 
-    /// Where a mapping lies, and whether some of it could not be read.
+    /// The address range of a mapping, and whether a page of it could not be read.
     struct Slot {
-        /// 0 while nobody has this slot.
+        /// 0 while the slot is free.
         start: AtomicUsize,
         end: AtomicUsize,
         is_broken: AtomicBool,
@@ -42,11 +42,11 @@ mod caught {
         }
     }; MOST];
 
-    /// While it is there, faults in a mapping are caught.
+    /// Catches faults in a mapping until it is dropped.
     pub struct Guard(&'static Slot);
 
     impl Guard {
-        /// That of a mapping; none if there are too many.
+        /// Registers a mapping; `None` if all slots are taken.
         pub fn of(memory: &Mmap) -> Option<Self> {
             install();
             let start = memory.as_ptr() as usize;
@@ -62,7 +62,7 @@ mod caught {
             Some(Self(slot))
         }
 
-        /// Fails if some of the mapping could not be read.
+        /// Returns an error if a page of the mapping could not be read.
         pub fn check(&self) -> io::Result<()> {
             if self.0.is_broken.load(Ordering::Acquire) {
                 return Err(io::Error::from_raw_os_error(libc::EIO));
@@ -78,10 +78,10 @@ mod caught {
         }
     }
 
-    /// The handler that was there before.
+    /// The previous handler.
     struct Before(UnsafeCell<MaybeUninit<libc::sigaction>>);
 
-    // SAFETY: it is written once, before the handler that reads it is called for the first time.
+    // SAFETY: it is written once, before our handler, its only reader, is installed.
     unsafe impl Sync for Before {}
 
     static BEFORE: Before = Before(UnsafeCell::new(MaybeUninit::uninit()));
@@ -90,8 +90,8 @@ mod caught {
 
     fn install() {
         INSTALLED.call_once(|| {
-            // SAFETY: these calls have no conditions but valid pointers, which they get; the handler calls nothing but
-            // `mmap` and `sigaction`, a system call each, and reads atomics.
+            // SAFETY: all pointers are valid; the handler is async-signal-safe: it only makes system calls and
+            // accesses atomics.
             unsafe {
                 let page = libc::sysconf(libc::_SC_PAGESIZE);
                 PAGE.store(usize::try_from(page).unwrap_or(4096), Ordering::Relaxed);
@@ -122,16 +122,16 @@ mod caught {
         }
     }
 
-    /// Whether no fault is the reason, but a handler before this one, such as that of Python's faulthandler, which
-    /// has said what it had to, and passes the signal on. The fault itself comes again when the instruction does.
+    /// Returns whether another handler raised the signal, as Python's faulthandler does after it has printed a traceback.
+    /// If a fault was the cause, the instruction is retried and faults again.
     unsafe fn is_raised(info: *const libc::siginfo_t) -> bool {
         const SI_TKILL: libc::c_int = -6;
-        // SAFETY: the system gave `info`; of this code it has the number of a process.
+        // SAFETY: `info` is valid, and has a process ID with this code.
         cfg!(target_os = "linux")
             && unsafe { (*info).si_code == SI_TKILL && (*info).si_pid() == libc::getpid() }
     }
 
-    /// Puts zeros where a page of one of our mappings is missing. False if it is not ours.
+    /// Maps zeros over a missing page of one of our mappings; false if the address is not in one.
     fn mend(address: usize) -> bool {
         let lies_in = |slot: &&Slot| {
             let start = slot.start.load(Ordering::Acquire);
@@ -143,20 +143,20 @@ mod caught {
         let size = PAGE.load(Ordering::Relaxed);
         let page = (address & !(size - 1)) as *mut libc::c_void;
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
-        // SAFETY: the page is one of a mapping that is ours, and in use: its guard is there.
+        // SAFETY: the page belongs to one of our mappings, which is alive while its slot is taken.
         let mapped = unsafe { libc::mmap(page, size, libc::PROT_READ, flags, -1, 0) };
         slot.is_broken.store(true, Ordering::Release);
         mapped != libc::MAP_FAILED
     }
 
-    /// Does what would have been done without this handler.
+    /// Calls the previous handler.
     unsafe fn pass_on(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
-        // SAFETY: it was written before this handler was installed; the kinds of handlers are told apart by its flags.
+        // SAFETY: `BEFORE` was written before this handler was installed; `SA_SIGINFO` tells the handler's type.
         unsafe {
             let before = (*BEFORE.0.get()).assume_init_ref();
             let handler = before.sa_sigaction;
             if handler == libc::SIG_DFL || handler == libc::SIG_IGN {
-                // The instruction is tried again, and the process ends as it would have.
+                // The instruction is retried, and the default action ends the process.
                 libc::sigaction(signal, before, std::ptr::null_mut());
             } else if before.sa_flags & libc::SA_SIGINFO != 0 {
                 type Full = extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void);
@@ -169,7 +169,7 @@ mod caught {
     }
 }
 
-/// Where no mapped file can be cut, as on Windows.
+/// Platforms where mapped files cannot be truncated, such as Windows.
 #[cfg(not(unix))]
 mod impossible {
     use super::{Mmap, io};
