@@ -8,13 +8,13 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from itertools import islice, product
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import tasks
 import tfrecs
 from plans import PLANS, SPEC, example
 from test_dataset_states import places, state_of
@@ -22,7 +22,7 @@ from tfrecs.dataset.files import Files
 from tfrecs.dataset.iterator import DatasetIterator, sources_of
 
 pytestmark = pytest.mark.skipif(
-    not Path("/proc/self/task").exists(), reason="threads are counted by /proc"
+    not tasks.TASKS.exists(), reason="threads are counted by /proc"
 )
 
 
@@ -47,10 +47,7 @@ def paths(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 def held() -> tuple[int, int]:
     """How many threads of ours there are, and how many descriptors."""
-    names = [thread.name for thread in threading.enumerate()]
-    for task in Path("/proc/self/task").iterdir():
-        with suppress(OSError):  # it has ended meanwhile
-            names.append((task / "comm").read_text())
+    names = [thread.name for thread in threading.enumerate()] + tasks.names()
     ours = [name for name in names if name.startswith("tfrecs")]
     return len(ours), len(os.listdir("/proc/self/fd"))  # noqa: PTH208 - it opens nothing else
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import doctest
 import importlib
 import itertools
-import time
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ import pytest
 
 import tfrecs
 from loading import expected
+from tasks import has_threads
 from tfrecs import SpecError, StateError
 from tfrecs.features import Features
 
@@ -99,17 +99,6 @@ def trained(data: Any, model: Any = None, **options: Any) -> list[list[int]]:
     return seen.batches
 
 
-def assert_no_threads() -> None:
-    """None of the native side is left; the system may list one a moment longer than it runs."""
-    tasks = Path("/proc/self/task")
-    for _ in range(100 if tasks.exists() else 0):
-        names = [(task / "comm").read_text() for task in tasks.iterdir()]
-        if not any(name.startswith("tfrecs-") for name in names):
-            return
-        time.sleep(0.05)
-    assert not tasks.exists()
-
-
 def test_the_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     folder = "tfrecs.integrations.keras"
@@ -135,7 +124,7 @@ def test_each_epoch_is_a_pass(ds: tfrecs.Dataset, is_built: bool, shuffle: bool)
     assert trained(data, model, epochs=2) == order(ds, 2, 3)
     model.compile("sgd", "mse", metrics=["mae"])
     assert trained(data, model) == order(ds, 1, 5)
-    assert_no_threads()
+    assert has_threads(0)
     data.set_epoch(9)
     assert trained(data, model, epochs=2) == order(ds, 2, 9)
 
@@ -166,7 +155,7 @@ def test_without_an_end_or_a_length(path: Path) -> None:
         len(data)
     assert data
     data.close()
-    assert_no_threads()
+    assert has_threads(0)
     filtered = records.filter(lambda row: row["number"][0] % 2).batch(SIZE)
     found = trained(watched(filtered), epochs=2, steps_per_epoch=4, shuffle=False)
     assert found == (order(filtered, 3))[:8]
@@ -193,7 +182,7 @@ def test_an_error_has_its_place(ds: tfrecs.Dataset) -> None:
     with pytest.raises(KeyError, match="z") as caught:
         model_of().fit(broken.to_keras("y", "x"), verbose=0)
     assert "of a Dataset" in "".join(caught.value.__notes__)
-    assert_no_threads()
+    assert has_threads(0)
 
 
 # --- Evaluation, prediction ---

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import doctest
 import gc
 import importlib
@@ -16,6 +15,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+import tasks
 import tfrecs
 import tfrecs.testing
 from tfrecs import StateError
@@ -250,10 +250,7 @@ def test_what_is_given_up_leaves_nothing(path: str, plan: str) -> None:
     def held() -> tuple[int, int]:
         gc.collect()
         # TensorFlow's own threads, on which our Python runs, stay.
-        ours = [one.name for one in threading.enumerate()]
-        for task in Path("/proc/self/task").iterdir():
-            with contextlib.suppress(OSError):  # it may end meanwhile
-                ours.append((task / "comm").read_text())
+        ours = [one.name for one in threading.enumerate()] + tasks.names()
         mine = [name for name in ours if name.startswith("tfrecs")]
         return len(mine), len(list(Path("/proc/self/fd").iterdir()))
 
