@@ -21,9 +21,7 @@ from test_dataset_states import places, state_of
 from tfrecs.dataset.files import Files
 from tfrecs.dataset.iterator import DatasetIterator, sources_of
 
-pytestmark = pytest.mark.skipif(
-    not tasks.TASKS.exists(), reason="threads are counted by /proc"
-)
+pytestmark = pytest.mark.skipif(not tasks.TASKS.exists(), reason="threads are counted by /proc")
 
 
 @pytest.fixture(autouse=True)

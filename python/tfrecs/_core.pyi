@@ -257,6 +257,7 @@ class Scan(_Batches):
         skip_corrupt: bool = False,
         keep: bool = False,
         most_ahead: int | None = None,
+        partial: bool = False,
     ) -> Self: ...
     def take_skipped(self) -> list[tuple[str, int, int, Error]]:
         """What has been skipped since the last call: path, begin, end and reason of each region."""
@@ -284,6 +285,7 @@ class Gather(_Batches):
         lists: tuple[_n.Feature, ...] | None = None,
         keep: bool = False,
         most_ahead: int | None = None,
+        partial: bool = False,
     ) -> Self: ...
 
 @final

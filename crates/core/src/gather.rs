@@ -12,7 +12,7 @@ use crate::example::Decode;
 use crate::order::Order;
 use crate::ordered::Ordered;
 use crate::record::{Lent, Records};
-use crate::scan::{Part, Scan, Weighed, Worker, room};
+use crate::scan::{Part, Scan, Sound, Weighed, Worker, room, up_to_error};
 use cells::Cells;
 
 pub use pool::Pool;
@@ -40,6 +40,8 @@ pub struct Pick {
     /// So many bytes of records may be ahead, in batches; the one that is wanted next always is. Windows of more
     /// bytes are not held in memory where the records of one can be read one by one.
     pub most_ahead: usize,
+    /// Whether the records before an error come before it, as a batch of fewer; for [`gather_records`].
+    pub partial: bool,
 }
 
 /// Reads batches of records.
@@ -47,10 +49,16 @@ pub struct Pick {
 /// # Errors
 /// There are not so many records; of the operating system, if it has no thread to give. Errors of files come with
 /// their batches.
-pub fn gather_records(pick: &Pick) -> Result<Scan<Records>> {
+pub fn gather_records(pick: &Pick) -> Result<Scan<Sound>> {
+    let partial = pick.partial;
     start(pick, |mut reader| {
-        // Records that are read one by one are checked as they are.
-        move |positions| (reader.part(positions)?).into_records(&mut reader.lent, false)
+        move |positions: Range<u64>| {
+            let len = usize::try_from(positions.end - positions.start).unwrap_or(usize::MAX);
+            let at = |index: usize| positions.start + index as u64;
+            up_to_error(len, partial, |range| {
+                reader.records(at(range.start)..at(range.end))
+            })
+        }
     })
 }
 
@@ -82,10 +90,7 @@ where
 {
     start(pick, |mut reader| {
         let mut worker = Worker::new(make(), false);
-        move |positions| {
-            let part = reader.part(positions)?;
-            worker.decode_kept(part.into_records(&mut reader.lent, false)?)
-        }
+        move |positions| worker.decode_kept(reader.records(positions)?)
     })
 }
 
@@ -183,6 +188,12 @@ impl Reader {
             records: Vec::new(),
             indices: Vec::new(),
         }
+    }
+
+    fn records(&mut self, positions: Range<u64>) -> Result<Records> {
+        let part = self.part(positions)?;
+        // Records that are read one by one are checked as they are.
+        part.records(0..part.len(), &mut self.lent, false)
     }
 
     fn part(&mut self, positions: Range<u64>) -> Result<Part> {

@@ -17,8 +17,12 @@ use crate::record::salvage::SkippedRegion;
 use crate::record::{Extent, Lent, Picked, ReadOptions, Records};
 use crate::vectors::fetch;
 use shard::Shard;
+pub use sound::Sound;
+use sound::joined;
+pub(crate) use sound::up_to_error;
 
 mod shard;
+mod sound;
 
 /// What to read, and how.
 #[derive(Clone, Debug)]
@@ -39,6 +43,8 @@ pub struct Request {
     pub most_ahead: usize,
     /// Where to put what is skipped of damaged files; if nowhere, damage is an error.
     pub skipped: Option<Skipped>,
+    /// Whether the records before an error come before it, as a batch of fewer; for [`scan_records`].
+    pub partial: bool,
 }
 
 /// Regions of damaged files that were skipped, in order.
@@ -58,16 +64,15 @@ pub type Scan<T> = Ordered<Result<T>>;
 ///
 /// # Errors
 /// Of the operating system, if it has no thread to give. Errors of files come with their batches.
-pub fn scan_records(request: &Request) -> Result<Scan<Records>> {
-    let verify = request.verifies();
+pub fn scan_records(request: &Request) -> Result<Scan<Sound>> {
+    let (verify, partial) = (request.verifies(), request.partial);
     start(request, || {
         let mut lent = Lent::default();
         move |parts: Vec<Part>| {
-            let mut read = Vec::with_capacity(parts.len());
-            for part in parts {
-                read.push(part.into_records(&mut lent, verify)?);
-            }
-            Ok(joined(read))
+            let len = parts.iter().map(Part::len).sum();
+            up_to_error(len, partial, |range| {
+                records_of(&parts, range, &mut lent, verify)
+            })
         }
     })
 }
@@ -105,9 +110,9 @@ pub(crate) trait Weighed {
     fn record_bytes(&self) -> usize;
 }
 
-impl Weighed for Records {
+impl Weighed for Sound {
     fn record_bytes(&self) -> usize {
-        self.payload_bytes()
+        self.records.payload_bytes()
     }
 }
 
@@ -133,11 +138,8 @@ where
     start(request, || {
         let (mut worker, mut lent) = (Worker::new(make(), false), Lent::default());
         move |parts: Vec<Part>| {
-            let mut read = Vec::with_capacity(parts.len());
-            for part in parts {
-                read.push(part.into_records(&mut lent, verify)?);
-            }
-            worker.decode_kept(joined(read))
+            let len = parts.iter().map(Part::len).sum();
+            worker.decode_kept(records_of(&parts, 0..len, &mut lent, verify)?)
         }
     })
 }
@@ -170,7 +172,7 @@ pub(crate) enum Part {
 }
 
 impl Part {
-    fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         match self {
             Self::Read(records) => records.len(),
             Self::Found(extent) => extent.len(),
@@ -193,17 +195,18 @@ impl Part {
         }
     }
 
-    pub fn into_records(self, lent: &mut Lent, verify: bool) -> Result<Records> {
+    /// The records of `range`; what is out of range is left out.
+    pub fn records(&self, range: Range<usize>, lent: &mut Lent, verify: bool) -> Result<Records> {
         let records = match self {
-            Self::Read(records) => records,
+            Self::Read(records) => records.slice(range),
             Self::Found(extent) => {
                 // Without memory for it, reading says so, and of which record.
                 let buffer = lent.take(extent.bytes()).unwrap_or_default();
-                let records = extent.read(0..extent.len(), buffer)?;
+                let records = extent.read(range.start..range.end.min(extent.len()), buffer)?;
                 records.lend(lent);
                 records
             }
-            Self::Picked(picked) => return picked.copied(lent),
+            Self::Picked(picked) => return Ok(picked.copied(lent)?.slice(range)),
         };
         if verify {
             records.verify(0..records.len())?;
@@ -220,6 +223,25 @@ impl Part {
     }
 }
 
+/// The records of `range` of those that the parts have together.
+fn records_of(
+    parts: &[Part],
+    range: Range<usize>,
+    lent: &mut Lent,
+    verify: bool,
+) -> Result<Records> {
+    let (mut read, mut begin) = (Vec::with_capacity(parts.len()), 0);
+    for part in parts {
+        let start = range.start.saturating_sub(begin);
+        let end = range.end.saturating_sub(begin).min(part.len());
+        if start < end {
+            read.push(part.records(start..end, lent, verify)?);
+        }
+        begin += part.len();
+    }
+    Ok(joined(read))
+}
+
 /// What finds the parts of batches.
 struct Feed {
     paths: std::vec::IntoIter<PathBuf>,
@@ -228,6 +250,7 @@ struct Feed {
     most_bytes: usize,
     drop_remainder: bool,
     skipped: Option<Skipped>,
+    partial: bool,
     shard: Option<Shard>,
     /// An error to raise after the parts before it, whose own errors may be more precise.
     later: Option<Error>,
@@ -246,6 +269,7 @@ impl Feed {
             most_bytes: request.most_bytes.max(1),
             drop_remainder: request.drop_remainder,
             skipped: request.skipped.clone(),
+            partial: request.partial,
             shard: None,
             later: None,
             has_failed: false,
@@ -271,7 +295,7 @@ impl Feed {
                     parts.push(part);
                 }
                 Ok(None) => break,
-                Err(error) if error.is_shrunk() => self.later = Some(error),
+                Err(error) if self.partial || error.is_shrunk() => self.later = Some(error),
                 Err(error) => return Err(error),
             }
         }
@@ -408,13 +432,6 @@ fn side_by_side<'a>(group: &[&'a [u8]], room: &'a mut Vec<u8>) -> Vec<&'a [u8]> 
         copy
     };
     group.iter().map(next).collect()
-}
-
-fn joined(parts: Vec<Records>) -> Records {
-    match <[Records; 1]>::try_from(parts) {
-        Ok([records]) => records,
-        Err(parts) => Records::concat(&parts),
-    }
 }
 
 fn outlook_of(parts: &[Part]) -> Outlook {

@@ -130,11 +130,12 @@ fn by_scan(path: &Path) -> Outcome {
         threads: 1,
         most_ahead: usize::MAX,
         skipped: None,
+        partial: false,
     };
     let (mut scan, mut found) = (scan_records(&request).unwrap(), Vec::new());
     loop {
         match scan.next_result().unwrap() {
-            Some(Ok(batch)) => found.extend(batch.iter().map(<[u8]>::len)),
+            Some(Ok(batch)) => found.extend(batch.records.iter().map(<[u8]>::len)),
             Some(Err(error)) => return (found, Some(error)),
             None => return (found, None),
         }

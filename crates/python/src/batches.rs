@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 use arrow_array::RecordBatch;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-use tfrecs_core::Result;
 use tfrecs_core::example::{FeatureSpec, ListSpec};
 use tfrecs_core::record::Records;
-use tfrecs_core::scan::Scan;
+use tfrecs_core::scan::{Scan, Sound};
+use tfrecs_core::{Category, Error, Result};
 
 use crate::columns::PyColumns;
 use crate::decode::{SpecPieces, assemble};
@@ -19,7 +19,7 @@ use crate::meter::PyMeter;
 use crate::records::PyRecords;
 use crate::shared::Shared;
 
-/// Batches; none behind the last, behind an error, or once they are closed.
+/// Batches; none behind the last, behind an error of a file, or once they are closed.
 pub struct Batches {
     kind: Shared<Option<Kind>>,
     /// Tells who waits for a batch that it will not come.
@@ -30,7 +30,8 @@ pub struct Batches {
 
 /// What a batch is.
 pub enum Kind {
-    Records(Scan<Records>),
+    /// Records, and the error behind those that came last.
+    Records(Scan<Sound>, Option<Error>),
     Examples(Scan<(RecordBatch, Records)>),
     Sequences(Scan<((RecordBatch, RecordBatch), Records)>),
 }
@@ -106,7 +107,8 @@ impl Batches {
         };
         let is_over = match &next {
             Ok(batch) => batch.is_none(),
-            Err(error) => !error.is_interrupt(),
+            // What a record holds is wrong, not the file: the next batch may be sound.
+            Err(error) => !error.is_interrupt() && error.category() != Category::Parse,
         };
         if is_over {
             *kind = None;
@@ -118,7 +120,7 @@ impl Batches {
 impl Kind {
     fn closing(&self) -> Arc<AtomicBool> {
         match self {
-            Self::Records(scan) => scan.closing(),
+            Self::Records(scan, _) => scan.closing(),
             Self::Examples(scan) => scan.closing(),
             Self::Sequences(scan) => scan.closing(),
         }
@@ -127,7 +129,7 @@ impl Kind {
     /// How long the threads have worked.
     fn worked(&self) -> Duration {
         match self {
-            Self::Records(scan) => scan.worked(),
+            Self::Records(scan, _) => scan.worked(),
             Self::Examples(scan) => scan.worked(),
             Self::Sequences(scan) => scan.worked(),
         }
@@ -146,7 +148,15 @@ impl Kind {
 
     fn next_batch(&mut self) -> Result<Option<Batch>> {
         Ok(match self {
-            Self::Records(scan) => scan.next_result()?.transpose()?.map(Batch::Records),
+            Self::Records(scan, later) => {
+                if let Some(error) = later.take() {
+                    return Err(error);
+                }
+                scan.next_result()?.transpose()?.map(|sound| {
+                    *later = sound.error;
+                    Batch::Records(sound.records)
+                })
+            }
             Self::Examples(scan) => (scan.next_result()?.transpose()?)
                 .map(|(columns, places)| Batch::Examples(columns, places)),
             Self::Sequences(scan) => (scan.next_result()?.transpose()?)

@@ -101,8 +101,12 @@ pub struct PyGather(Batches);
 impl PyGather {
     /// Begins to read.
     #[new]
-    #[pyo3(signature = (pool, steps, epoch, batch, drop_remainder, first_batch, num_threads, features=None, lists=None, keep=false, most_ahead=None))]
-    #[allow(clippy::too_many_arguments, reason = "nobody but Dataset calls it")]
+    #[pyo3(signature = (pool, steps, epoch, batch, drop_remainder, first_batch, num_threads, features=None, lists=None, keep=false, most_ahead=None, partial=false))]
+    #[allow(
+        clippy::too_many_arguments,
+        clippy::fn_params_excessive_bools,
+        reason = "nobody but Dataset calls it"
+    )]
     fn new(
         py: Python<'_>,
         pool: &Bound<'_, PyAny>,
@@ -116,6 +120,7 @@ impl PyGather {
         lists: Option<Bound<'_, PyTuple>>,
         keep: bool,
         most_ahead: Option<usize>,
+        partial: bool,
     ) -> PyResult<Self> {
         let pick = Pick {
             pool: pool_of(pool)?,
@@ -126,6 +131,7 @@ impl PyGather {
             first_batch,
             threads: num_threads,
             most_ahead: most_ahead.unwrap_or(usize::MAX),
+            partial,
         };
         let wanted = Wanted::of(features, lists, keep)?;
         let started = py.detach(|| start(&pick, &wanted));
@@ -163,7 +169,7 @@ fn pool_of(pool: &Bound<'_, PyAny>) -> PyResult<Pool> {
 fn start(pick: &Pick, wanted: &Wanted) -> Result<Kind> {
     let (features, lists) = (wanted.features.as_deref(), wanted.lists.as_deref());
     match (features, lists) {
-        (None, None) => gather_records(pick).map(Kind::Records),
+        (None, None) => gather_records(pick).map(|scan| Kind::Records(scan, None)),
         (features, None) if wanted.keep => {
             gather_both(pick, || ExampleDecoder::new(features)).map(Kind::Examples)
         }

@@ -29,7 +29,7 @@ pub struct PyScan {
 impl PyScan {
     /// Begins to read.
     #[new]
-    #[pyo3(signature = (paths, batch, drop_remainder, threads, compression_type, verify, limits, most_bytes=None, features=None, lists=None, skip_corrupt=false, keep=false, most_ahead=None))]
+    #[pyo3(signature = (paths, batch, drop_remainder, threads, compression_type, verify, limits, most_bytes=None, features=None, lists=None, skip_corrupt=false, keep=false, most_ahead=None, partial=false))]
     #[allow(
         clippy::too_many_arguments,
         clippy::fn_params_excessive_bools,
@@ -50,6 +50,7 @@ impl PyScan {
         skip_corrupt: bool,
         keep: bool,
         most_ahead: Option<usize>,
+        partial: bool,
     ) -> PyResult<Self> {
         let skipped = skip_corrupt.then(Skipped::default);
         let request = Request {
@@ -65,6 +66,7 @@ impl PyScan {
             threads,
             most_ahead: most_ahead.unwrap_or(usize::MAX),
             skipped: skipped.clone(),
+            partial,
         };
         let started = start(&request, &Wanted::of(features, lists, keep)?);
         Ok(Self {
@@ -116,7 +118,7 @@ impl PyScan {
 fn start(request: &Request, wanted: &Wanted) -> Result<Kind> {
     let (features, lists) = (wanted.features.as_deref(), wanted.lists.as_deref());
     match (features, lists) {
-        (None, None) => scan_records(request).map(Kind::Records),
+        (None, None) => scan_records(request).map(|scan| Kind::Records(scan, None)),
         (features, None) if wanted.keep => {
             scan_both(request, || ExampleDecoder::new(features)).map(Kind::Examples)
         }

@@ -12,9 +12,9 @@ from tfrecs.access import IndexedRecords
 from tfrecs.access import open as open_records
 from tfrecs.dataset.gathered import AHEAD, AHEAD_BYTES
 from tfrecs.dataset.order import Length, RecordOrder, share
+from tfrecs.dataset.pipes import Once
 from tfrecs.dataset.root import Root, content_of
 from tfrecs.dataset.saved import Saved
-from tfrecs.dataset.singly import Singly
 from tfrecs.dataset.skipping import Losses, Replayed, Skipping
 from tfrecs.dataset.spec import Spec
 from tfrecs.dataset.stage import Run, Stage
@@ -66,6 +66,7 @@ class Files(Root):
     reading: Reading
     losses: Losses = field(default_factory=Losses)
     progress: bool = False
+    once: Once = field(default_factory=Once)
 
     @property
     def parses(self) -> bool:
@@ -158,6 +159,7 @@ class Files(Root):
     ) -> _core.Scan | Skipping:
         """Begin to read batches from the beginning, without an index."""
         how = self.reading
+        self.once.begin(self.paths)
         logger.debug("reads %d files, from the beginning of %s", len(self.paths), self.paths[0])
         features, lists = self.spec.columns_of(raw, beside)
         scan = _core.Scan(
@@ -174,18 +176,12 @@ class Files(Root):
             how.skips,
             beside is not None,
             how.most_ahead,
+            raw,
         )
         if not how.skips:
             return scan
         self.losses.clear()
         return Skipping(scan, self.losses, how.on_skip)
-
-    def singly(self, at: int) -> Singly:
-        """Begin to read records one by one, behind `at` of them, without an index: up to damage."""
-        record, decompressed = self.reading.limits
-        limits = {"max_record_bytes": record, "max_decompressed_bytes": decompressed}
-        how = (self.reading.compression_type, self.reading.verify)
-        return Singly(self.paths, at, *how, **limits)
 
     def gather(
         self,
@@ -212,6 +208,7 @@ class Files(Root):
             lists,
             beside is not None,
             how.most_ahead,
+            raw,
         )
 
     def about(self, nbytes: int, most: int) -> int:

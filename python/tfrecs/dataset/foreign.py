@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from tfrecs import _core
 from tfrecs.dataset.gathered import AHEAD, AHEAD_BYTES, keys_of
 from tfrecs.dataset.node import Node
 from tfrecs.dataset.order import Length
+from tfrecs.dataset.pipes import Once
 from tfrecs.dataset.root import Root, content_of
 from tfrecs.dataset.saved import MOST, Saved, State
 from tfrecs.dataset.stage import Run, Stage
@@ -42,6 +43,7 @@ class Foreign(Root):
     cycle: int
     block: int
     keyed: bool = False
+    once: Once = field(default_factory=Once)
 
     def describe(self) -> str:
         """Return the call."""
@@ -86,6 +88,7 @@ class Foreign(Root):
 
     def open(self, place: Any = None) -> _core.Foreign:
         """Begin to read, at a place if one is given."""
+        self.once.begin(self.paths)
         how = (self.format, self.compression_type, self.limits, self.cycle, self.block)
         return _core.Foreign(self.paths, how, place)
 

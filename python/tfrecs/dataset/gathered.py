@@ -15,7 +15,7 @@ from tfrecs.dataset.order import RecordOrder
 from tfrecs.dataset.saved import Saved, State
 from tfrecs.dataset.spec import Spec
 from tfrecs.dataset.stage import Run, Stage
-from tfrecs.errors import Error, ParseError
+from tfrecs.errors import ParseError
 from tfrecs.records import Records
 
 # What is read at once where records are wanted one by one: records, or bytes.
@@ -51,15 +51,9 @@ class Batches(Stage):
         self._order, saved = order.at_shard(saved, size)
         self._files = order.files
         self._at = 0 if saved is None else saved.integer("at")
-        # Not a bound method: an abandoned pass must be freed at once, without a cycle.
-        self._pass = (run, size, drop_remainder)
-        self._native = self._begin(*self._pass)
+        self._native = self._started(run, size, drop_remainder)
         self._has_failed = False
-
-    def _begin(self, run: Run, size: int, drop_remainder: bool) -> Any:
-        native = self._started(run, size, drop_remainder)
-        native.count_in(run.meters.reading(self._files))
-        return native
+        self._native.count_in(run.meters.reading(self._files))
 
     def _started(self, run: Run, size: int, drop_remainder: bool) -> Any:
         if self._at == 0 and not self._order.steps and run.stripe is None:
@@ -72,9 +66,7 @@ class Batches(Stage):
     def __next__(self) -> Any:
         """Return the next batch; after a ParseError, the one after the batch that failed."""
         if self._has_failed:
-            self._native.close()
-            self._at += 1
-            self._native, self._has_failed = self._begin(*self._pass), False
+            self._at, self._has_failed = self._at + 1, False
         try:
             batch = next(self._native)
         except ParseError:
@@ -111,7 +103,6 @@ class Elements(Stage):
 
     def _begin(self, run: Run, at: int) -> None:
         self._run, self._at = run, at
-        self._is_careful = self._is_closed = False
         self._native = self._batches()
         self._native.count_in(run.meters.reading(self._files))
         self._ready: Iterator[tuple[int, bytes]] = iter(())
@@ -119,13 +110,9 @@ class Elements(Stage):
         self._records = Records([])
 
     def _batches(self) -> Any:
-        self._scans = self._at == 0 and not self._order.steps and self._run.stripe is None
-        if self._scans:
+        if self._at == 0 and not self._order.steps and self._run.stripe is None:
             return self._files.scan(AHEAD, False, most_bytes=AHEAD_BYTES, raw=True)
-        return self._gathered(self._files.about(AHEAD_BYTES, AHEAD))
-
-    def _gathered(self, size: int) -> Any:
-        order = self._striped()
+        order, size = self._striped(), self._files.about(AHEAD_BYTES, AHEAD)
         if self._at:
             order = order.then("skip", self._at)
         return self._files.gather(order.native, self._run.epoch, size, False, 0, raw=True)
@@ -144,31 +131,12 @@ class Elements(Stage):
         return (next(self._keys), made) if self._order.keyed else made
 
     def _read(self) -> tuple[int, bytes]:
-        """Return the first of some more records, and its place among them.
-
-        Of records that are read together, those before a damaged one come first: they are read
-        once more, one by one.
-        """
-        try:
-            records = next(self._native)
-        except Error:
-            if self._is_careful or self._is_closed:
-                raise
-            self._native.close()
-            self._is_careful = True
-            self._native = self._files.singly(self._at) if self._scans else self._gathered(1)
-            self._close_again()
-            records = next(self._native)
-        self._records = records
+        """Return the first of some more records, and its place among them."""
+        self._records = records = next(self._native)
         self._ready = enumerate(records)
         if self._order.keyed:
             self._keys = iter(keys_of(records).tolist())
         return next(self._ready)
-
-    def _close_again(self) -> None:
-        """Close what has been begun while another thread closed what was there before."""
-        if self._is_closed:
-            self._native.close()
 
     def skip(self, n: int) -> None:
         """Go on behind the next `n` records without reading those that are not read yet."""
@@ -186,5 +154,4 @@ class Elements(Stage):
 
     def close(self) -> None:
         """Stop the threads."""
-        self._is_closed = True
         self._native.close()

@@ -13,6 +13,7 @@ from tfrecs.dataset.files import Files
 from tfrecs.dataset.order import Length, RecordOrder, Source, share
 from tfrecs.dataset.root import Root
 from tfrecs.dataset.spec import Spec
+from tfrecs.errors import Error
 from tfrecs.lazily import lazily
 from tfrecs.records import Records
 from tfrecs.wording import counted
@@ -48,10 +49,6 @@ class Found:
         del most_bytes
         steps = [("records", len(self.records))]
         return self.gather(steps, 0, size, drop_remainder, 0, raw, beside)
-
-    def singly(self: Source, at: int) -> Any:
-        """Begin to make batches of one record."""
-        return self.gather([("records", len(self.records))], 0, 1, False, at, raw=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +106,7 @@ class Pool(Found, Root):
         features, lists = self.spec.columns_of(raw, beside)
         keep = beside is not None
         pick = (steps, epoch % 2**64, size, drop_remainder, first_batch)
-        return self._gather(*pick, self.threads, features, lists, keep)
+        return self._gather(*pick, self.threads, features, lists, keep, None, raw)
 
     def _gather(self, *how: Any) -> Any:
         return _core.Gather(self.records, *how)
@@ -200,16 +197,28 @@ class _Gathered(Iterator[Any]):
         features: Any,
         lists: Any,
         keep: bool,
+        most_ahead: int | None,
+        partial: bool,
     ) -> None:
-        del threads, keep
+        del threads, keep, most_ahead
         self._source, self._steps, self._epoch = source, steps, epoch
         self._size, self._drop_remainder = size, drop_remainder
         self._at = first_batch * size
         self._length = _core.order_length(steps)
         self._features, self._lists = features, lists
+        self._partial = partial
 
     def __next__(self) -> Any:
-        """Return the next batch."""
+        """Return the next batch; what comes before a record that cannot be read comes first."""
+        try:
+            return self._next()
+        except Error:
+            if not self._partial or self._size == 1:
+                raise
+            self._size = 1
+            return self._next()
+
+    def _next(self) -> Any:
         stop = self._at + self._size
         if self._length is not None:
             stop = min(stop, self._length)

@@ -55,11 +55,9 @@ class Source(Protocol):
     ) -> Any:
         """Begin to read batches from the beginning, without an index.
 
-        They are parsed; or `raw`; or raw with these columns of theirs `beside`.
+        They are parsed; or `raw`; or raw with these columns of theirs `beside`. Raw ones before an
+        error come before it, as a batch of fewer.
         """
-
-    def singly(self, at: int) -> Any:
-        """Begin to read records one by one, behind `at` of them, without an index."""
 
     def gather(
         self,
