@@ -7,6 +7,7 @@ unseen. All work inside a test and at the top of a test module.
 import importlib
 import importlib.util
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -113,3 +114,12 @@ def shared_data() -> Path:
     if not folder.is_dir():
         missing(str(folder))
     return folder
+
+
+def compiled(source: Path, folder: Path) -> Path:
+    """Return a library for LD_PRELOAD, made of a C file."""
+    library = folder / source.with_suffix(".so").name
+    cc = shutil.which(os.environ.get("CC", "cc")) or missing("a C compiler")
+    flags = ["-shared", "-fPIC", "-Wall", "-Werror"]
+    subprocess.run([cc, *flags, "-o", str(library), str(source), "-ldl"], check=True)
+    return library

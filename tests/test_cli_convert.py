@@ -211,8 +211,11 @@ def endless(folder: Path) -> Path:
     return folder
 
 
-def bytes_below(folder: Path) -> int:
-    return sum(path.stat().st_size for path in folder.iterdir()) if folder.exists() else 0
+def bytes_of_shards(folder: Path) -> int:
+    """How much is written already, wherever it waits for its name."""
+    return sum(path.stat().st_size for path in folder.rglob(".*tmp/*.tmp")) + sum(
+        path.stat().st_size for path in folder.glob("out/.*.tmp")
+    )
 
 
 @pytest.mark.parametrize("existing", [False, True])
@@ -228,7 +231,7 @@ def test_ctrl_c_leaves_no_shard(existing: bool, tmp_path: Path) -> None:
         text=True,
     )
     deadline = time.monotonic() + 30
-    while bytes_below(out) < 10_000_000 and time.monotonic() < deadline:
+    while bytes_of_shards(tmp_path) < 10_000_000 and time.monotonic() < deadline:
         time.sleep(0.02)
     assert command.poll() is None, command.communicate()
     command.send_signal(signal.SIGINT)

@@ -102,27 +102,6 @@ def test_an_interruption_leaves_what_was_there(error: type[BaseException], tmp_p
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
-@pytest.mark.parametrize("published", range(4))
-def test_an_interruption_while_shards_are_published(
-    published: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    publish, done = tfrecs.RecordWriter.publish_as, 0
-
-    def interrupted(self: tfrecs.RecordWriter, path: str) -> None:
-        nonlocal done
-        if done == published:
-            raise KeyboardInterrupt
-        publish(self, path)
-        done += 1
-
-    monkeypatch.setattr(tfrecs.RecordWriter, "publish_as", interrupted)
-    (tmp_path / "notes.txt").touch()
-    with pytest.raises(KeyboardInterrupt):
-        write(Output(tmp_path, SPLITS, 2), [b"a", b"b"], [0, 1])
-    assert done == published
-    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
-
-
 def test_a_failure_leaves_a_folder_that_was_there(tmp_path: Path) -> None:
     with pytest.raises(tfrecs.ParseError):
         write(Output(tmp_path, SPLITS), [BAD])

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -25,21 +24,7 @@ MOST = os.environ.get("FAILING_READS", "8")
 
 @pytest.fixture(scope="session")
 def shim(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """reads.c, compiled."""
-    library = tmp_path_factory.mktemp("faults") / "reads.so"
-    cc = shutil.which(os.environ.get("CC", "cc")) or needs.missing("a C compiler")
-    command = [
-        cc,
-        "-shared",
-        "-fPIC",
-        "-Wall",
-        "-Werror",
-        "-o",
-        str(library),
-        str(HERE / "reads.c"),
-    ]
-    subprocess.run([*command, "-ldl"], check=True)
-    return library
+    return needs.compiled(HERE / "reads.c", tmp_path_factory.mktemp("faults"))
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="LD_PRELOAD and /proc are Linux's")

@@ -96,7 +96,7 @@ def test_batches_written_whole_have_the_same_digest(tmp_path: Path) -> None:
         out.write_batch(batch)
     read = tfrecs.RecordReader(tmp_path / "b").read_batch(1000)
     for some in (batch, batch[5:500], batch[::7], read):
-        with _Shard(tmp_path / "a", keeps_digest=True) as shard:
+        with _Shard(tmp_path / "a", digest=True) as shard:
             shard.write_batch(some)
             shard.finish()
             entry = shard.entry("a", with_sha256=False)

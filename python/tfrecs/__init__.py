@@ -50,6 +50,7 @@ from tfrecs.features import (
     VarLenFeature,
 )
 from tfrecs.indices import build_index
+from tfrecs.journal import FinishedSet
 from tfrecs.leaves import load as _load
 from tfrecs.leftovers import leftovers
 from tfrecs.manifest import Manifest, read_manifest
@@ -65,6 +66,7 @@ from tfrecs.records import RecordReader, Records, count, verify
 from tfrecs.salvage import RepairReport, Salvage, SkippedRegion, repair, salvage
 from tfrecs.sequences import decode_sequence_batch, encode_sequence_batch
 from tfrecs.sharded import ShardedWriter
+from tfrecs.staging import new_folder
 from tfrecs.tensors import parse_tensor, serialize_tensor
 from tfrecs.writer import RecordWriter
 
@@ -111,6 +113,7 @@ __all__ = [
     "Features",
     "FileError",
     "FileRange",
+    "FinishedSet",
     "FixedLenFeature",
     "FixedLenSequenceFeature",
     "FloatList",
@@ -161,6 +164,7 @@ __all__ = [
     "follow_events",
     "leftovers",
     "make_batched_features_dataset",
+    "new_folder",
     "open",
     "parse_example",
     "parse_example_list",

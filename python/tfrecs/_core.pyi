@@ -304,18 +304,7 @@ class Foreign:
 class Writer:
     """Writes records to one file."""
 
-    def __new__(
-        cls,
-        path: _n.Path,
-        compression_type: str,
-        mode: str,
-        atomic: bool,
-        sync: bool,
-        threads: int | None,
-        resume: bool,
-        digest: bool,
-        deflate: Sequence[int | None],
-    ) -> Self: ...
+    def __new__(cls, path: _n.Path, how: _n.Writing) -> Self: ...
     @property
     def compression_type(self) -> str:
         """How the file is compressed: "", "GZIP" or "ZLIB"."""
@@ -347,6 +336,8 @@ class Writer:
         """Completes the file and publishes it."""
     def publish_as(self, path: _n.Path) -> None:
         """Publishes a finished file under this name."""
+    def leave(self) -> None:
+        """Leaves a finished file to whoever publishes it."""
     def abandon(self) -> None:
         """Gives the file up."""
 
@@ -401,7 +392,13 @@ class WholeFile:
     def __new__(cls, path: _n.Path, content: bytes, sync: bool) -> Self: ...
     def publish(self) -> None: ...
     def discard(self) -> None: ...
+    def leave(self) -> None: ...
+    @property
+    def temporary_path(self) -> str | None: ...
 
+def publish_set(journals: Sequence[WholeFile], steps: _n.Steps) -> None: ...
+def finish_set(journal: _n.Path, steps: _n.Steps) -> None: ...
+def is_locked(path: _n.Path) -> bool: ...
 def decode_batch(
     records: Records | Iterable[bytes],
     spec: tuple[_n.Feature, ...] | None,

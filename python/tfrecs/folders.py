@@ -19,7 +19,7 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -29,10 +29,8 @@ from tfrecs.errors import (
     LimitError,
     MissingFileError,
     NotTFRecordError,
-    SkippedFilesWarning,
     TruncatedFileError,
     file_error,
-    warn,
 )
 from tfrecs.leftovers import has_leftover, left_behind, missing_file
 from tfrecs.paths import Paths, expand_paths
@@ -61,10 +59,14 @@ class FoundFiles:
     Attributes:
         files: Those that count, in order.
         skipped: Those in folders that do not.
+        is_one_file: Whether one file was named, and not as one of a list.
+        are_given: Whether each file was named: there are no folders and no patterns.
     """
 
     files: list[str] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
+    is_one_file: bool = False
+    are_given: bool = False
 
     def skipped_line(self) -> str:
         """Return what was skipped in one line."""
@@ -83,36 +85,17 @@ def find_files(paths: Paths) -> FoundFiles:
         SpecError: It is no path, or a URL.
     """
     found = FoundFiles()
+    if isinstance(paths, Iterable) and not isinstance(paths, str | bytes):
+        paths = [*paths]
     for path in expand_paths(paths):
         if _is_folder(path):
             _add_folder(found, path)
         else:
             found.files.append(path)
+    given = [paths] if isinstance(paths, str | os.PathLike) else [*paths]
+    found.are_given = found.files == [os.fspath(path) for path in given]
+    found.is_one_file = found.are_given and isinstance(paths, str | os.PathLike)
     return found
-
-
-def record_files(paths: Paths) -> list[str]:
-    """Return the TFRecord files that `paths` mean, as `find_files()`; warn of skipped ones.
-
-    Example:
-        >>> import pathlib, tfrecs, warnings
-        >>> pathlib.Path("set").mkdir()
-        >>> for name in ("set/b.tfrecord", "set/part-r-00000", "set/plain"):
-        ...     with tfrecs.RecordWriter(name) as out:
-        ...         out.write(b"a record")
-        >>> _ = pathlib.Path("set/README.md").write_text("about the set")
-        >>> with warnings.catch_warnings(record=True) as said:
-        ...     warnings.simplefilter("always")
-        ...     files = record_files("set")
-        >>> files
-        ['set/b.tfrecord', 'set/part-r-00000', 'set/plain']
-        >>> print(said[0].message)
-        skipped 1 file that is not TFRecord: set/README.md
-    """
-    found = find_files(paths)
-    if found.skipped:
-        warn(found.skipped_line(), SkippedFilesWarning)
-    return found.files
 
 
 def has_record_name(name: str) -> bool:

@@ -12,10 +12,11 @@ from typing import Self
 
 from tfrecs import _core
 from tfrecs.errors import Error, FileError, MissingFileError, SpecError, warn
-from tfrecs.folders import find_files, record_files
+from tfrecs.folders import find_files
 from tfrecs.limits import NO_LIMITS, Limits, checked_compression, checked_threads
 from tfrecs.logs import logger
 from tfrecs.paths import Paths, expand_paths
+from tfrecs.whole_sets import record_files
 from tfrecs.wording import plural
 
 # The index of a smaller file is made as fast as it is read.

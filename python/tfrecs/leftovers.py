@@ -5,10 +5,13 @@ import fnmatch
 import glob
 import os
 import pathlib
+import shutil
+from contextlib import suppress
 from dataclasses import dataclass
 
 from tfrecs import _core
 from tfrecs.errors import FileError, MissingFileError
+from tfrecs.journal import awaited_in
 
 
 @dataclass(frozen=True)
@@ -16,7 +19,7 @@ class Leftover:
     """A temporary file whose writer is gone; see leftovers().
 
     Attributes:
-        path: Where it is.
+        path: Where it is; a folder, if it was to become one (`new_folder()`).
         target: The file that it was to become. A name of more than 180 bytes is shortened here.
         size: How many bytes it has.
     """
@@ -27,7 +30,11 @@ class Leftover:
 
     def remove(self) -> None:
         """Delete it, and with it records that may be nowhere else."""
-        pathlib.Path(self.path).unlink(missing_ok=True)
+        path = pathlib.Path(self.path)
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
 
 
 def leftovers(path: str | os.PathLike[str]) -> list[Leftover]:
@@ -41,7 +48,8 @@ def leftovers(path: str | os.PathLike[str]) -> list[Leftover]:
     complete, and was waiting for other files of its set, has the number of its process in its name.
 
     A file that is being written is none of these; but on file systems without locks, and for files
-    of a set that wait, that is only known of processes of this machine.
+    of a set that wait, that is only known of processes of this machine. Nor is a file that waits
+    for its name in a journal (see `ShardedWriter.close`): `repair()` of the folder gives it that.
 
     Raises:
         FileError: The folder cannot be read.
@@ -56,10 +64,14 @@ def leftovers(path: str | os.PathLike[str]) -> list[Leftover]:
         ...     leftover.remove()
     """
     found = []
+    awaited: dict[str, set[str]] = {}
     for where, target, is_taken, process in _core.find_temporaries(os.fsdecode(path)):
-        if not is_taken and not (process and _is_alive(process)):
-            size = pathlib.Path(where).stat().st_size
-            found.append(Leftover(where, target, size))
+        folder, name = os.path.split(where)
+        if folder not in awaited:
+            awaited[folder] = awaited_in(folder or ".")
+        if not (is_taken or name in awaited[folder] or (process and _is_alive(process))):
+            with suppress(FileNotFoundError):  # its writer is done
+                found.append(Leftover(where, target, pathlib.Path(where).stat().st_size))
     return found
 
 

@@ -1,49 +1,18 @@
 """Manifests: which files are a data set, and what is in them (docs/manifest.md)."""
 
-import hashlib
-import json
 import os
 import pathlib
-import zlib
-from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 from tfrecs import _core
-from tfrecs.errors import CorruptRecordError, Error, MissingFileError, SpecError, file_error
-from tfrecs.feature_data import features_from_data, features_to_data
-from tfrecs.features import Feature, Features
-from tfrecs.folders import record_files
+from tfrecs.errors import CorruptRecordError, Error, MissingFileError
+from tfrecs.features import Feature
+from tfrecs.folders import find_files
+from tfrecs.manifest_file import ShardEntry, read_entries, sha256_of
 from tfrecs.paths import Path, Paths
 from tfrecs.records import FileReport, VerifyReport
 from tfrecs.wording import counted
-
-FORMAT = "tfrecs manifest"
-VERSION = 1
-
-
-@dataclass(frozen=True)
-class ShardEntry:
-    """What a manifest says of a file.
-
-    Attributes:
-        name: Its path, from the manifest's folder, with `/`.
-        records: How many records it has.
-        record_bytes: How many bytes these have together, without framing and compression.
-        size: How many bytes the file has.
-        compression_type: "", "GZIP" or "ZLIB".
-        checksum: Of the records in their order, 8 hexadecimal digits; it does not depend on the
-            compression.
-        sha256: Of the file's bytes, or None.
-    """
-
-    name: str
-    records: int
-    record_bytes: int
-    size: int
-    compression_type: str
-    checksum: str
-    sha256: str | None = None
 
 
 @dataclass(frozen=True)
@@ -116,7 +85,7 @@ class Manifest:
         wanted = list(zip(self.paths, self.shards, strict=True))
         files = [_check(path, shard, recompressed) for path, shard in wanted]
         if paths is not None:
-            files += _strangers(record_files(paths), self.paths)
+            files += _strangers(find_files(paths).files, self.paths)
         return VerifyReport(files)
 
 
@@ -184,36 +153,6 @@ def _misplaced(path: str, reason: str) -> FileReport:
     return FileReport(path, 0, None, error)
 
 
-def sha256_of(path: str | os.PathLike[str]) -> str:
-    """Return the SHA-256 of a file's bytes, in hexadecimal digits."""
-    with pathlib.Path(path).open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def manifest_text(shards: Iterable[ShardEntry], schema: Features | None) -> str:
-    """Return the content of a manifest."""
-    entries = [_without_none(asdict(shard)) for shard in shards]
-    totals = {
-        name: sum(entry[name] for entry in entries) for name in ("records", "record_bytes", "size")
-    }
-    data = {"format": FORMAT, "version": VERSION, **totals, "shards": entries}
-    if schema is not None:
-        data["schema"] = features_to_data(schema)
-    data["crc32"] = _own_checksum(data)
-    return json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-
-
-def _without_none(entry: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in entry.items() if value is not None}
-
-
-def _own_checksum(data: dict[str, Any]) -> str:
-    """The CRC-32 of everything else, as JSON without spaces, in the order of the keys."""
-    rest = {name: value for name, value in data.items() if name != "crc32"}
-    text = json.dumps(rest, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-    return f"{zlib.crc32(text.encode()):08x}"
-
-
 def read_manifest(path: Path) -> Manifest:
     """Read what ShardedWriter wrote with `manifest`.
 
@@ -234,45 +173,5 @@ def read_manifest(path: Path) -> Manifest:
         >>> manifest.paths, manifest.schema
         (['named-0-of-1'], {'age': FixedLenFeature(shape=[], dtype='int64', default_value=None)})
     """
-    name = os.fsdecode(path)
-    try:
-        text = pathlib.Path(name).read_text("utf-8")
-    except UnicodeDecodeError:
-        raise _no_manifest(name, "it is no text") from None
-    except OSError as error:
-        raise file_error(error, name) from error
-    try:
-        data = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise _no_manifest(name, f"it is no JSON: {error}") from error
-    if not isinstance(data, dict) or data.get("format") != FORMAT:
-        raise _no_manifest(name, f'its "format" is not {FORMAT!r}')
-    if data.get("version") != VERSION:
-        raise SpecError(f"{name}: a manifest of version {data.get('version')!r}", path=name)
-    if data.get("crc32") != _own_checksum(data):
-        raise _no_manifest(name, "it was changed: its own checksum does not match")
-    try:
-        shards = tuple(map(_entry, data["shards"]))
-        schema = features_from_data(data["schema"]) if "schema" in data else None
-    except (LookupError, TypeError, SpecError) as error:
-        raise _no_manifest(name, str(error)) from error
-    return Manifest(name, shards, schema)
-
-
-def _entry(data: dict[str, Any]) -> ShardEntry:
-    entry = ShardEntry(**data)
-    for name in ("records", "record_bytes", "size"):
-        number = getattr(entry, name)
-        if type(number) is not int or number < 0:
-            raise SpecError(f"{name} is no number: {number!r}")
-    texts = (entry.name, entry.compression_type, entry.checksum, entry.sha256 or "")
-    if not all(isinstance(text, str) for text in texts):
-        raise SpecError(f"these are no texts: {texts!r}")
-    if not entry.name or "\0" in entry.name or pathlib.PurePosixPath(entry.name).is_absolute():
-        raise SpecError(f"this is no name of a file in its folder: {entry.name!r}")
-    return entry
-
-
-def _no_manifest(path: str, why: str) -> CorruptRecordError:
-    reason = f"this is not a sound manifest: {why}"
-    return CorruptRecordError(f"{path}: {reason}", path=path, reason=reason)
+    shards, schema = read_entries(path)
+    return Manifest(os.fsdecode(path), shards, schema)

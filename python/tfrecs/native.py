@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from os import PathLike
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +31,28 @@ How: TypeAlias = tuple[tuple[str, int, int, int], str, Limits, int, int]
 Place: TypeAlias = tuple[list[tuple[int, int, int, int]], int, int, int]
 """The open files (place in the cycle, which file, number and offset of the next record), whose turn
 it is, how many records it has given, and the next file."""
+
+Steps: TypeAlias = tuple[Sequence[tuple[Path, Path]], Sequence[Path], bool]
+"""Of a set of files: what is renamed (from, to), what is removed then, and whether it is synced."""
+
+
+class Writing(NamedTuple):
+    """How a file is written."""
+
+    compression_type: str
+    mode: str
+    atomic: bool
+    sync: bool
+    threads: int | None
+    """That compress a GZIP file in parts; None: one stream of the original zlib."""
+    resume: bool
+    digest: bool
+    """Whether a digest of the records is kept."""
+    deflate: Sequence[int | None]
+    """level, window_bits, mem_level, strategy, flush_mode, input_buffer_size."""
+    sources: Sequence[Path] | None
+    """What it is derived from: then it is a regular file, no wider than these."""
+
 
 List: TypeAlias = list[int] | list[float] | list[bytes]
 

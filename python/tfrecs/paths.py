@@ -1,12 +1,15 @@
 """Which files a caller means."""
 
+import errno
 import glob
 import os
+import pathlib
 import re
+import stat
 from collections.abc import Iterable
 from typing import Any, TypeAlias
 
-from tfrecs.errors import MissingFileError, SpecError
+from tfrecs.errors import ExistingFileError, MissingFileError, SpecError
 from tfrecs.leftovers import left_behind_of_pattern
 
 Path: TypeAlias = str | os.PathLike[str]
@@ -53,6 +56,42 @@ def local_path(path: Path) -> str:
     name = os.fsdecode(path)
     _refuse_url(name)
     return name
+
+
+def final_path(path: str | os.PathLike[str]) -> pathlib.Path:
+    """Return where a file called `path` really goes: a link is not replaced, but its target.
+
+    Example:
+        >>> final_path("a/b").is_absolute()
+        True
+    """
+    folder, name = os.path.split(os.path.realpath(path))
+    return pathlib.Path(folder, name)
+
+
+def check_regular(path: str) -> None:
+    """Refuse a path that only a regular file may have, if there is something else.
+
+    Raises:
+        ExistingFileError: There is a folder, a pipe, a device or a socket of this name.
+
+    Example:
+        >>> check_regular("a-name-that-is-free")
+        >>> try:
+        ...     check_regular(".")
+        ... except ExistingFileError as error:
+        ...     print(error)
+        .: there is a folder of this name, and only a file can be replaced
+    """
+    try:
+        mode = os.stat(path).st_mode  # noqa: PTH116 - a str
+    except OSError:  # whoever opens it says why
+        return
+    if stat.S_ISREG(mode):
+        return
+    what = "a folder" if stat.S_ISDIR(mode) else "a device or a pipe"
+    reason = f"there is {what} of this name, and only a file can be replaced"
+    raise ExistingFileError(f"{path}: {reason}", path=path, reason=reason, errno=errno.EEXIST)
 
 
 # gs://bucket/name, https://host/name

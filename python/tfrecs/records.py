@@ -8,10 +8,10 @@ from typing import Self
 
 from tfrecs import _core
 from tfrecs.errors import Error, MissingFileError, SpecError
-from tfrecs.folders import record_files
 from tfrecs.leftovers import missing_file
 from tfrecs.limits import NO_LIMITS, Limits, checked_compression, checked_limits, checked_threads
 from tfrecs.paths import Path, Paths, local_path
+from tfrecs.whole_sets import record_files
 
 Records = _core.Records
 

@@ -4,17 +4,19 @@ import os
 import shutil
 import sys
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path as FilePath
+from typing import overload
 
 from tfrecs import _core
 from tfrecs.errors import Error, ExistingFileError, SpecError
+from tfrecs.journal import FinishedSet, finish_sets
 from tfrecs.limits import checked_compression, checked_limits
 from tfrecs.paths import Path, local_path
 from tfrecs.records import Records
 from tfrecs.shared import SharedIterator
-from tfrecs.writer import RecordWriter
+from tfrecs.writer import FileWriter, RecordWriter
 
 _AHEAD = 1024  # records read at once for whoever takes them one by one
 
@@ -237,6 +239,9 @@ class RepairReport:
         return bool(self.regions or self.mended)
 
 
+@overload
+def repair(src: Path, dst: None = None) -> list[FinishedSet]: ...
+@overload
 def repair(
     src: Path,
     dst: Path,
@@ -248,16 +253,33 @@ def repair(
     max_record_bytes: int | None = None,
     max_decompressed_bytes: int | None = None,
     overwrite: bool = True,
-) -> RepairReport:
+) -> RepairReport: ...
+def repair(
+    src: Path,
+    dst: Path | None = None,
+    compression_type: str | None = "auto",
+    *,
+    output_compression_type: str | None = "auto",
+    max_lost_bytes: int | None = None,
+    max_lost_records: int | None = None,
+    max_record_bytes: int | None = None,
+    max_decompressed_bytes: int | None = None,
+    overwrite: bool = True,
+) -> RepairReport | list[FinishedSet]:
     """Write all records of `src` that damage did not touch to `dst`, and report what is missing.
 
     The copy appears under its name when it is complete; `dst` may be `src` itself. After an error
     whatever `dst` was is still there.
 
+    Of a folder, without `dst`, finish the sets of files whose writers were killed while they gave
+    the files their names (see `ShardedWriter.close`), and report each as a FinishedSet; a set of
+    which files are lost that nobody could read yet is taken back.
+
     Args:
-        src: The damaged file.
+        src: The damaged file, or a folder.
         dst: The clean copy. A file of this name is replaced, as RecordWriter does, unless
-            `overwrite` is False. (`tfrecs repair` refuses, unless it is told to.)
+            `overwrite` is False. (`tfrecs repair` refuses, unless it is told to.) It is never a
+            pipe or a device, and nobody may read it who may not read `src`.
         compression_type: How `src` is compressed, as for RecordReader.
         output_compression_type: How to compress `dst`. "auto" goes by its name if that ends in .gz,
             .gzip, .zz or .zlib, and is "same" otherwise and for `src` itself; "same" is as `src`;
@@ -269,7 +291,7 @@ def repair(
         overwrite: Whether to replace a file that is called `dst` already.
 
     Raises:
-        ExistingFileError: There is such a file, and it is not to be replaced.
+        ExistingFileError: There is such a file, and it is not to be replaced, or it is no file.
         Error: As salvage() and RecordWriter raise.
 
     Example:
@@ -282,6 +304,8 @@ def repair(
         >>> report.records, report.lost_bytes, tfrecs.verify("clean.tfrecord").ok
         (1, 18, True)
     """
+    if dst is None:
+        return _finished(local_path(src))
     found = salvage(
         src,
         compression_type,
@@ -290,19 +314,30 @@ def repair(
         max_record_bytes=max_record_bytes,
         max_decompressed_bytes=max_decompressed_bytes,
     )
-    output, regions = local_path(dst), []
+    output = local_path(dst)
     codec = _output_codec(found, output, output_compression_type)
-    with RecordWriter(output, codec, mode="w" if overwrite else "x") as out:
-        for piece in found.batches():
-            if isinstance(piece, SkippedRegion):
-                regions.append(piece)
-            else:
-                out.write_batch(piece)
-    report = RepairReport(
-        found.path, out.path, out.num_records, tuple(regions), found.mended, out.compression_type
-    )
-    found.close()
-    return report
+    mode = "w" if overwrite else "x"
+    return copy_sound(found, FileWriter(output, codec, mode=mode, sources=[found.path]))
+
+
+def _finished(folder: str) -> list[FinishedSet]:
+    if not FilePath(folder).is_dir():
+        raise SpecError(f"{folder}: a file: say where the clean copy goes")
+    return finish_sets(folder)
+
+
+def copy_sound(found: Salvage, out: RecordWriter) -> RepairReport:
+    """Write the records that damage did not touch to `out`; both are closed then."""
+    regions = []
+    with closing(found):
+        with out:
+            for piece in found.batches():
+                if isinstance(piece, SkippedRegion):
+                    regions.append(piece)
+                else:
+                    out.write_batch(piece)
+        codec, records = out.compression_type, out.num_records
+        return RepairReport(found.path, out.path, records, tuple(regions), found.mended, codec)
 
 
 def _output_codec(found: Salvage, dst: str, asked: str | None) -> str:

@@ -2,32 +2,41 @@
 
 import os
 import pathlib
-from collections.abc import Iterable
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 from tfrecs import _core
 from tfrecs.errors import SpecError, StateError
 from tfrecs.feature_data import features_to_data
 from tfrecs.features import Features
+from tfrecs.journal import Move, finish_sets, is_interrupted, publish
 from tfrecs.limits import checked_compression
-from tfrecs.manifest import ShardEntry, manifest_text, sha256_of
-from tfrecs.paths import Path
+from tfrecs.manifest_file import ShardEntry, manifest_text, sha256_of
+from tfrecs.paths import Path, final_path
 from tfrecs.records import Records
+from tfrecs.whole_sets import outdated_manifests
 from tfrecs.wording import counted
-from tfrecs.writer import RecordWriter
+from tfrecs.writer import FileWriter
 
 # With more shards than this at a time, threads of each would be too many altogether.
 MANY_SHARDS = 64
 
 
-class _Shard(RecordWriter):
-    """A file of a set, of whose records a digest may be kept."""
+class _Shard(FileWriter):
+    """A file of a set."""
 
-    def __init__(self, path: Path, keeps_digest: bool, **options: Any) -> None:
-        """Open the file."""
-        self._keeps_digest = keeps_digest
-        super().__init__(path, **options)
+    def move(self, name: str) -> Move:
+        """What a journal says of the file, which is finished, and is to get this name."""
+        where = pathlib.Path(str(self.temporary_path))
+        entry = self.entry(name, with_sha256=False)
+        records = (entry.records, entry.record_bytes, entry.checksum)
+        return Move(where.name, name, entry.size, records)
+
+    def leave(self) -> None:
+        """Leave the file, which is finished, to whoever gives it its name."""
+        self._core.leave()
 
     def entry(self, name: str, with_sha256: bool) -> ShardEntry:
         """What a manifest says of the file, which is finished."""
@@ -122,6 +131,8 @@ class ShardedWriter:
         self._bytes = 0
         self._records = 0
         self._closed = False
+        self._finished: list[str] = []
+        self._manifest: _core.WholeFile | None = None
         self.paths: list[str] = []
         self._check_names(num_shards or 2)
         if self._compression_type == "auto":
@@ -132,6 +143,7 @@ class ShardedWriter:
         self._sha256 = sha256
         self._schema = schema
         features_to_data(schema or {})  # what cannot be written is refused before anything is
+        self._finish_earlier()
         try:
             for _ in range(num_shards or 0):
                 self._open_shard()
@@ -158,21 +170,28 @@ class ShardedWriter:
     def close(self) -> None:
         """Complete all files, then publish them, the manifest last. Closing twice is no error.
 
-        Should publishing one of several complete files fail, those before it are taken back; what
-        they have replaced cannot be. A process that is killed while it publishes leaves some files
-        published, in the order of their numbers, the others as leftovers(), and no manifest.
+        Renaming several files is not one step for others, so a journal in their folder says what
+        is left to do (`tfrecs.journal`): while it is there, reading them as a set is an error. The
+        next ShardedWriter of this template, or `tfrecs repair FOLDER`, does what a process left
+        undone that was killed meanwhile. Should publishing one of the files fail, those before it
+        are taken back; but if one of these has replaced a file, the journal stays.
         """
         if self._closed:
             return
         try:
-            if not self._writers:
-                self._open_shard()
-            self._check_names(len(self._writers))
-            for writer in self._writers:
-                writer.finish()
-            self._publish()
+            publish_sets([self])
         finally:
             self.discard()
+
+    def _complete(self) -> None:
+        """Complete all files, which have no names yet."""
+        if not self._writers:
+            self._open_shard()
+        total = len(self._writers)
+        self._check_names(total)
+        for writer in self._writers:
+            writer.finish()
+        self._finished = [self._path(shard, total) for shard in range(total)]
 
     def flush(self) -> None:
         """Hand everything so far to the operating system; see RecordWriter.flush()."""
@@ -191,24 +210,24 @@ class ShardedWriter:
             return self._writers
         return [*self._writers[:1], *self._writers[1:][-1:]]
 
-    def _publish(self) -> None:
-        total = len(self._writers)
-        paths = [self._path(shard, total) for shard in range(total)]
-        new = {path for path in paths if not os.path.lexists(self._folder / path)}
-        manifest = self._write_manifest(paths)
-        try:
-            for writer, path in zip(self._writers, paths, strict=True):
-                writer.publish_as(self._folder / path)
-                self.paths.append(path)
-            if manifest is not None:
-                manifest.publish()
-        except BaseException:
-            if manifest is not None:
-                manifest.discard()
-            for path in new.intersection(self.paths):
-                (self._folder / path).unlink()
-            self.paths = []
-            raise
+    def _moves(self) -> Iterator[tuple[pathlib.Path, Move]]:
+        """Yield what is to be published, and the folder of each; the manifest is the last."""
+        for writer, path in zip(self._writers, self._finished, strict=True):
+            where = final_path(self._folder / path)
+            yield where.parent, writer.move(where.name)
+        self._manifest = self._write_manifest(self._finished)
+        if self._manifest is not None:
+            where = final_path(self._folder / str(self.manifest_path))
+            yield where.parent, _move_of(self._manifest, where.name)
+
+    def _settle(self, *, is_published: bool) -> None:
+        """Leave the files to a journal, or, where they are published, tell their names."""
+        for writer in self._writers:
+            writer.leave()
+        if self._manifest is not None:
+            self._manifest.leave()
+        if is_published:
+            self.paths = self._finished
 
     def _write_manifest(self, paths: list[str]) -> _core.WholeFile | None:
         """The manifest, which has no name yet: whatever can go wrong with it does so here."""
@@ -225,16 +244,32 @@ class ShardedWriter:
     def _manifest_name(self, manifest: bool | Path) -> str | None:
         if not isinstance(manifest, bool):
             return os.fsdecode(manifest)
-        folder, begin = os.path.split(self._template.partition("{")[0])
-        begin = begin.rstrip("-_. ")
+        folder, begin = self._begin()
         name = f"{begin}.manifest.json" if begin else "manifest.json"
         return os.path.join(folder, name) if manifest else None  # noqa: PTH118 - stays as given
+
+    def _begin(self) -> tuple[str, str]:
+        """Return the folder of the template, and what all names in it begin with."""
+        folder, begin = os.path.split(self._template.partition("{")[0])
+        return folder, begin.rstrip("-_. ")
+
+    @property
+    def _set_name(self) -> str:
+        return self._begin()[1] or "set"
+
+    def _finish_earlier(self) -> None:
+        """Do what an earlier writer of this set has left undone that was killed."""
+        for path in (self._path(0, self._num_shards or 1), self.manifest_path):
+            if path is not None and (folder := final_path(self._folder / path).parent).is_dir():
+                finish_sets(folder, self._set_name)
 
     def discard(self) -> None:
         """Give up all files that are not published."""
         self._closed = True
         for writer in self._writers:
             writer.discard()
+        if self._manifest is not None:
+            self._manifest.discard()
 
     def _writer_for(self, size: int) -> _Shard:
         if self._closed:
@@ -261,7 +296,7 @@ class ShardedWriter:
         path = self._path(shard, self._num_shards or 0)
         writer = _Shard(
             self._folder / path,
-            self.manifest_path is not None,
+            digest=True,
             compression_type=self._compression_type,
             level=self._level,
             num_threads=self._num_threads,
@@ -300,3 +335,42 @@ class ShardedWriter:
         shards = counted(len(self._writers), "shard")
         records = counted(self._records, "record")
         return f"ShardedWriter({self._template!r}, {shards}, {records})"
+
+
+def publish_sets(sets: Sequence[ShardedWriter], old: Iterable[pathlib.Path] = ()) -> None:
+    """Complete the files of several writers, publish them together, and remove old ones then.
+
+    Raises:
+        FileError: A file cannot get its name; see `ShardedWriter.close`.
+    """
+    for one in sets:
+        one._complete()  # noqa: SLF001 - of this module
+    moves = [move for one in sets for move in one._moves()]  # noqa: SLF001 - of this module
+    new = {folder / move.target for folder, move in moves}
+    replaced = [path.parent.resolve() / path.name for path in old if final_path(path) not in new]
+    replaced += [path for path in _outdated({*new, *replaced}) if path not in new]
+    name = sets[0]._set_name  # noqa: SLF001 - of this module
+    folders = dict.fromkeys(os.fspath(folder) for folder, _ in moves)
+    try:
+        publish(name, moves, replaced, sync=all(one._sync for one in sets))  # noqa: SLF001
+    except BaseException:
+        if is_interrupted(folders, name):
+            for one in sets:
+                one._settle(is_published=False)  # noqa: SLF001 - of this module
+        raise
+    for one in sets:
+        one._settle(is_published=True)  # noqa: SLF001 - of this module
+
+
+def _outdated(replaced: set[pathlib.Path]) -> Iterator[pathlib.Path]:
+    """Yield the manifests that are of nothing but what is replaced."""
+    for folder in {path.parent for path in replaced}:
+        names = {path.name for path in replaced if path.parent == folder}
+        for name in outdated_manifests(folder, names):
+            yield folder / name
+
+
+def _move_of(manifest: _core.WholeFile, name: str) -> Move:
+    where = pathlib.Path(str(manifest.temporary_path))
+    content = where.read_bytes()
+    return Move(where.name, name, len(content), None, f"{zlib.crc32(content):08x}")

@@ -5,11 +5,12 @@ import warnings
 from collections.abc import Iterable
 from contextlib import suppress
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from tfrecs import _core
 from tfrecs.errors import Error, StateError
 from tfrecs.limits import checked_compression, checked_threads
+from tfrecs.native import Writing
 from tfrecs.paths import Path
 from tfrecs.records import Records
 from tfrecs.wording import counted
@@ -121,12 +122,13 @@ class RecordWriter:
         level = compression_level if level is None else level
         deflate = (level, *zlib)
         codec = checked_compression(compression_type)
-        self._writer = _core.Writer(
-            self.path, codec, mode, atomic, sync, threads, resume, self._keeps_digest, deflate
-        )
+        digest, sources = self._keeps_digest, self._sources
+        how = Writing(codec, mode, atomic, sync, threads, resume, digest, deflate, sources)
+        self._writer = _core.Writer(self.path, how)
         self._tell_what_was_there(resume)
 
     _keeps_digest = False  # of the records; see manifest.py
+    _sources: list[str] | None = None  # see FileWriter
 
     def _tell_what_was_there(self, was_asked_for: bool) -> None:
         """Warn about a file that somebody has left cut, or without its name."""
@@ -260,3 +262,24 @@ class RecordWriter:
         state = "closed" if self.closed else "open"
         records = counted(self.num_records, "record")
         return f"RecordWriter({self.path!r}, {records}, {state})"
+
+
+class FileWriter(RecordWriter):
+    """Writes to a regular file only, with no wider permissions than the files it is made of.
+
+    For what is written to a name that need not be the user's choice, or replaces a set: pipes and
+    devices are refused, and never replaced.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        *args: Any,
+        sources: Iterable[Path] = (),
+        digest: bool = False,
+        **options: Any,
+    ) -> None:
+        """Open the file; with `digest`, keep one of the records."""
+        self._sources = [os.fsdecode(source) for source in sources]
+        self._keeps_digest = digest
+        super().__init__(path, *args, **options)

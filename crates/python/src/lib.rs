@@ -104,7 +104,7 @@ mod _core {
     #[pymodule_export]
     use crate::turn::{PyExclusive, PyTurn};
     #[pymodule_export]
-    use crate::whole::PyWholeFile;
+    use crate::whole::{PyWholeFile, finish_set, is_locked, publish_set};
     #[pymodule_export]
     use crate::writer::{PyWriter, digest_file, find_temporaries};
 }

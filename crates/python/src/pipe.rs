@@ -1,6 +1,7 @@
-//! Opening named pipes, which waits for the other end.
+//! Opening what has no content of its own: named pipes, and descriptors by their names.
 //!
-//! Rust's `File::open` goes on waiting after a signal; Python's `os.open` stops for Ctrl-C.
+//! A named pipe waits for its other end: Rust's `File::open` goes on waiting after a signal; Python's `os.open` stops
+//! for Ctrl-C. `/dev/stdout` may be a file to which others write too, and is written where it is: never replaced.
 
 use std::fs::File;
 use std::path::Path;
@@ -16,20 +17,25 @@ pub enum End {
     Write,
 }
 
-/// Opens `path` if it is a named pipe.
+/// Opens `path` if it is a named pipe, or, to write, the name of a descriptor.
 #[cfg(unix)]
 #[allow(unsafe_code, reason = "Python hands a file over as a number")]
 pub fn open(py: Python<'_>, path: &Path, end: End) -> PyResult<Option<File>> {
     use std::os::fd::{FromRawFd, OwnedFd};
     use std::os::unix::fs::FileTypeExt;
 
+    let os = py.import("os")?;
+    if let (End::Write, Some(number)) = (end, descriptor_of(path)) {
+        let twin = os.call_method1("dup", (number,))?.extract()?;
+        // SAFETY: os.dup has just made it, and nobody else knows the number.
+        return Ok(Some(File::from(unsafe { OwnedFd::from_raw_fd(twin) })));
+    }
     if !path
         .metadata()
         .is_ok_and(|metadata| metadata.file_type().is_fifo())
     {
         return Ok(None);
     }
-    let os = py.import("os")?;
     let flags = match end {
         End::Read => os.getattr("O_RDONLY")?,
         End::Write => os.getattr("O_WRONLY")?,
@@ -37,6 +43,19 @@ pub fn open(py: Python<'_>, path: &Path, end: End) -> PyResult<Option<File>> {
     let number = os.call_method1("open", (path, flags))?.extract()?;
     // SAFETY: os.open has just opened it, and nobody else knows the number.
     Ok(Some(File::from(unsafe { OwnedFd::from_raw_fd(number) })))
+}
+
+/// The number of the descriptor that `path` is a name of.
+#[cfg(unix)]
+fn descriptor_of(path: &Path) -> Option<i32> {
+    match path.to_str()? {
+        "/dev/stdout" => Some(1),
+        "/dev/stderr" => Some(2),
+        name => {
+            let number = (name.strip_prefix("/dev/fd/")).or(name.strip_prefix("/proc/self/fd/"));
+            number?.parse().ok()
+        }
+    }
 }
 
 /// Only Unix has pipes with names in the file system.

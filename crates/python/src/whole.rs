@@ -1,9 +1,12 @@
 //! Metadata files that appear whole or not at all.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use pyo3::prelude::*;
+use tfrecs_core::record::publication::{self, Steps};
+use tfrecs_core::record::publish;
 use tfrecs_core::record::whole::WholeFile;
 
 use crate::error::Raise;
@@ -38,4 +41,56 @@ impl PyWholeFile {
     fn discard(&self) {
         drop(self.take());
     }
+
+    /// Leaves it to whoever publishes it.
+    fn leave(&self) {
+        if let Some(file) = self.take() {
+            file.leave();
+        }
+    }
+
+    /// Where it is, while it has no name.
+    #[getter]
+    fn temporary_path(&self) -> Option<OsString> {
+        let file = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let path = file.as_ref().and_then(WholeFile::temporary_path);
+        path.map(|path| path.as_os_str().to_owned())
+    }
+}
+
+/// What is renamed (from, to), what is removed then, and whether each step is to be on the disk.
+type GivenSteps = (Vec<(PathBuf, PathBuf)>, Vec<PathBuf>, bool);
+
+fn steps_of((moves, old, sync): GivenSteps) -> Steps {
+    Steps { moves, old, sync }
+}
+
+/// Publishes the files of a set, with journals.
+#[pyfunction]
+pub fn publish_set(
+    py: Python<'_>,
+    journals: Vec<Bound<'_, PyWholeFile>>,
+    steps: GivenSteps,
+) -> PyResult<()> {
+    let journals = journals
+        .iter()
+        .filter_map(|file| file.get().take())
+        .collect();
+    let steps = steps_of(steps);
+    py.detach(|| publication::publish(journals, &steps))
+        .or_raise(py)
+}
+
+/// Does what a journal says, whose writer is gone.
+#[pyfunction]
+pub fn finish_set(py: Python<'_>, journal: PathBuf, steps: GivenSteps) -> PyResult<()> {
+    let steps = steps_of(steps);
+    py.detach(|| publication::finish(&journal, &steps))
+        .or_raise(py)
+}
+
+/// Whether somebody has the file open and locked.
+#[pyfunction]
+pub fn is_locked(py: Python<'_>, path: PathBuf) -> bool {
+    py.detach(|| publish::is_locked(&path))
 }

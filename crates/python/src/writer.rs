@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use tfrecs_core::record::permissions::Permissions;
 use tfrecs_core::record::{DeflateOptions, Digest, Mode, RecordWriter, WriteOptions, publish};
 use tfrecs_core::{Error, Result};
 
@@ -19,36 +20,40 @@ use crate::shared::Shared;
 #[pyclass(frozen, name = "Writer", module = "tfrecs._core")]
 pub struct PyWriter(Shared<RecordWriter>);
 
+/// As `tfrecs.native.Writing` has it, in its order.
+type Writing = (
+    String,
+    String,
+    bool,
+    bool,
+    Option<usize>,
+    bool,
+    bool,
+    [Option<i64>; 6],
+    Option<Vec<PathBuf>>,
+);
+
 #[pymethods]
 impl PyWriter {
-    /// `deflate` has level, window_bits, mem_level, strategy, flush_mode, input_buffer_size; each
-    /// may be None. `threads` compress a gzip file in parts; without them it is one stream of zlib's.
+    /// Opens the file, as `tfrecs.native.Writing` says.
     #[new]
-    #[allow(
-        clippy::too_many_arguments,
-        clippy::fn_params_excessive_bools,
-        reason = "Python's keywords, which have names there"
-    )]
-    fn new(
-        py: Python<'_>,
-        path: PathBuf,
-        compression_type: &str,
-        mode: &str,
-        atomic: bool,
-        sync: bool,
-        threads: Option<usize>,
-        resume: bool,
-        digest: bool,
-        deflate: [Option<i64>; 6],
-    ) -> PyResult<Self> {
+    fn new(py: Python<'_>, path: PathBuf, how: Writing) -> PyResult<Self> {
+        let (codec, mode, atomic, sync, threads, resume, digest, deflate, sources) = how;
         let located = |error: Error| error.with_path(&path);
-        let options = options_of(compression_type, mode, deflate);
+        let options = options_of(&codec, &mode, deflate);
         let mut options = options.map_err(located).or_raise(py)?;
         options.in_place = !atomic;
         options.sync = sync;
         options.member_threads = threads;
         (options.resume, options.digest) = (resume, digest);
-        let writer = match pipe::open(py, &path, pipe::End::Write)? {
+        options.only_files = sources.is_some();
+        options.derived = sources.and_then(|sources| Permissions::derived(&sources));
+        let special = if options.only_files {
+            None
+        } else {
+            pipe::open(py, &path, pipe::End::Write)?
+        };
+        let writer = match special {
             Some(pipe) => RecordWriter::to_file(pipe, &path, &options),
             None => py.detach(|| RecordWriter::open(&path, options)),
         };
@@ -159,6 +164,14 @@ impl PyWriter {
     /// Publishes a finished file under this name.
     fn publish_as(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         self.without_gil(py, |writer| writer.publish_as(&path))
+    }
+
+    /// Leaves a finished file to whoever publishes it.
+    fn leave(&self, py: Python<'_>) -> PyResult<()> {
+        self.without_gil(py, |writer| {
+            writer.leave();
+            Ok(())
+        })
     }
 
     /// Gives the file up.

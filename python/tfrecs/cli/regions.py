@@ -10,19 +10,22 @@ from tfrecs.wording import counted, plural
 _MOST = 20  # regions that have a line each
 
 
-def say_regions(regions: Sequence[SkippedRegion], mended: int) -> None:
+def say_regions(regions: Sequence[SkippedRegion], mended: int, *, stderr: bool = False) -> None:
     """Print what is lost, a region a line."""
     lost = sum(region.nbytes for region in regions)
     places = counted(len(regions), "place")
     size = f"{lost:,} {plural(lost, 'byte')}"
     verdict = (f"{size} lost in {places}", "bold red") if regions else ("nothing lost", "")
-    say("    ", verdict)
+    say("    ", verdict, stderr=stderr)
     for region in regions[:_MOST]:
-        say(f"    bytes {region.begin:,} to {region.end:,}: {region.reason.reason}")
+        say(f"    bytes {region.begin:,} to {region.end:,}: {region.reason.reason}", stderr=stderr)
     if len(regions) > _MOST:
-        say(f"    and {len(regions) - _MOST:,} more")
+        say(f"    and {len(regions) - _MOST:,} more", stderr=stderr)
     if mended:
-        say(f"    {mended:,} {plural(mended, 'record')} with a damaged header, proved by the data")
+        say(
+            f"    {mended:,} {plural(mended, 'record')} with a damaged header, proved by the data",
+            stderr=stderr,
+        )
 
 
 def region_as_json(region: SkippedRegion) -> dict[str, Any]:

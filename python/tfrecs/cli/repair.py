@@ -1,9 +1,12 @@
 """`tfrecs repair`: a clean copy of a damaged file."""
 
 import os
+import sys
 import time
 from collections.abc import Callable
 from contextlib import nullcontext
+from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -12,18 +15,29 @@ from tfrecs.cli.app import FAILED, MaxDecompressedBytes, MaxRecordBytes, command
 from tfrecs.cli.regions import region_as_json, say_regions
 from tfrecs.cli.terminal import complain, console, say, say_json
 from tfrecs.errors import ExistingFileError, SpecError
-from tfrecs.salvage import RepairReport, kept_original
+from tfrecs.journal import FinishedSet, finish_sets
+from tfrecs.salvage import RepairReport, copy_sound, kept_original, salvage
 from tfrecs.salvage import repair as repair_file
 from tfrecs.wording import counted
+from tfrecs.writer import RecordWriter
 
 
 @command
 def repair(
-    src: Annotated[str, typer.Argument(help="The damaged file.", metavar="SRC")],
+    src: Annotated[
+        str,
+        typer.Argument(
+            help="The damaged file; or a folder, to finish sets of files that a killed writer left "
+            "half done.",
+            metavar="SRC",
+        ),
+    ],
     dst: Annotated[
         str | None,
         typer.Argument(
-            help="The clean copy, compressed as its name says, else as SRC is.", metavar="DST"
+            help="The clean copy, compressed as its name says, else as SRC is; - is standard "
+            "output.",
+            metavar="DST",
         ),
     ] = None,
     in_place: Annotated[
@@ -51,10 +65,18 @@ def repair(
       tfrecs repair damaged.tfrecord clean.tfrecord
       tfrecs repair --overwrite damaged.tfrecord clean.tfrecord
       tfrecs repair --in-place damaged.tfrecord.gz
+      tfrecs repair damaged.tfrecord - | ssh host "cat > clean.tfrecord"
+      tfrecs repair folder
       tfrecs repair --json damaged.tfrecord clean.tfrecord | jq .lost_bytes
     """  # noqa: D301 - \b, the character, keeps the lines as they are
+    if dst is None and not in_place and Path(src).is_dir():
+        _say_finished(finish_sets(src), src, json)
+        return
     if (dst is None) == (not in_place):
         raise SpecError("say where the clean copy goes: either DST or --in-place")
+    if dst == "-":
+        _stream(src, json, max_lost_bytes, max_record_bytes, max_decompressed_bytes)
+        return
     if dst is not None and os.path.realpath(dst) == os.path.realpath(src):
         raise SpecError(
             f"{dst}: that is SRC itself: --in-place replaces it, and keeps the original"
@@ -82,6 +104,42 @@ def repair(
     if backup is not None:
         say(f"the original is {backup}")
     say_regions(report.regions, report.mended)
+
+
+def _say_finished(sets: list[FinishedSet], folder: str, json: bool) -> None:
+    if json:
+        say_json([asdict(one) for one in sets])
+        return
+    if not sets:
+        say(f"{folder}: no set of files is half done")
+    for one in sets:
+        if one.published:
+            say(f"{one.journal}: finished: {counted(len(one.published), 'file')} published")
+        else:
+            say(f"{one.journal}: taken back: {counted(len(one.removed), 'file')} removed")
+
+
+def _stream(
+    src: str,
+    json: bool,
+    max_lost_bytes: int | None,
+    max_record_bytes: int | None,
+    max_decompressed_bytes: int | None,
+) -> None:
+    """Write the records to standard output, and what is to be said to standard error."""
+    if json:
+        raise SpecError("--json and the records cannot both go to standard output")
+    if sys.stdout.isatty():
+        raise SpecError("a terminal cannot show records: redirect standard output")
+    found = salvage(
+        src,
+        max_lost_bytes=max_lost_bytes,
+        max_record_bytes=max_record_bytes,
+        max_decompressed_bytes=max_decompressed_bytes,
+    )
+    report = copy_sound(found, RecordWriter("/dev/stdout", found.compression_type))
+    say(f"{counted(report.records, 'record')} written to standard output", stderr=True)
+    say_regions(report.regions, report.mended, stderr=True)
 
 
 def _repaired(src: str, dst: str, *, quiet: bool, **options: Any) -> RepairReport:

@@ -6,9 +6,11 @@
 The features have the names that TensorFlow's own image data sets have.
 """
 
+import errno
 import os
 import random
 import re
+import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -150,7 +152,7 @@ def _listed(src: Path) -> tuple[list[_Listed], list[Skipped]]:
         for path in _files_below(folder):
             if path.suffix.lower() in SUFFIXES:
                 name = path.relative_to(src).as_posix()
-                images.append(_Listed(path, name, label, path.stat().st_size))
+                images.append(_Listed(path, name, label, _size_of(path)))
             else:
                 skipped.append(Skipped(os.fspath(path), "is no image by its name"))
     if not images:
@@ -158,6 +160,13 @@ def _listed(src: Path) -> tuple[list[_Listed], list[Skipped]]:
         text = f"{src}: has no images in its class folders ({wanted})"
         raise MissingFileError(text, path=src)
     return images, skipped
+
+
+def _size_of(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:  # a link that leads nowhere: whoever reads it says so
+        return 0
 
 
 def _check_layout(src: Path, classes: list[Path]) -> None:
@@ -194,10 +203,19 @@ def _chosen(
     return chosen
 
 
+def _content(path: Path) -> bytes:
+    """Return the bytes of a regular file; a pipe would be waited for, and a device has no end."""
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    with open(descriptor, "rb") as file:  # noqa: PTH123 - opened above
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, "this is not a regular file")
+        return file.read()
+
+
 def _outcome(image: _Listed) -> Outcome:
     """Return the Example of an image, or what is wrong with it."""
     try:
-        data = image.path.read_bytes()
+        data = _content(image.path)
     except OSError as error:
         return file_error(error, os.fspath(image.path))
     try:

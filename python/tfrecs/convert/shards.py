@@ -8,7 +8,7 @@ import os
 import random
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -23,8 +23,10 @@ from tfrecs.errors import (
     MissingFileError,
     SpecError,
 )
+from tfrecs.journal import finish_sets
 from tfrecs.limits import checked_compression
-from tfrecs.sharded import ShardedWriter
+from tfrecs.sharded import ShardedWriter, publish_sets
+from tfrecs.staging import new_folder
 
 OnError: TypeAlias = Literal["skip", "fail"]
 Progress: TypeAlias = Callable[[int, int], None]
@@ -126,6 +128,14 @@ class Output:
         for shards in self._given_shards():
             if shards < 1:
                 raise SpecError(f"a split has at least 1 shard, not {shards}")
+        self.check_free()
+
+    def check_free(self) -> None:
+        """Refuse to replace shards, unless that was asked for.
+
+        Raises:
+            ExistingFileError: There are some.
+        """
         if not self.overwrite and (existing := self.existing()):
             reason = "is there already, and is not overwritten"
             raise ExistingFileError(f"{existing[0]}: {reason}", path=existing[0], reason=reason)
@@ -155,9 +165,13 @@ class Output:
         wanted = round(input_bytes * self.splits[split] / SHARD_BYTES)
         return self.num_shards or max(1, wanted)
 
-    def writer(self, split: str, input_bytes: int) -> ShardedWriter:
+    def path_of(self, written: str) -> str:
+        """Return where a shard is in the end, wherever it was written."""
+        return os.path.join(self.folder, os.path.basename(written))  # noqa: PTH118, PTH119 - as given
+
+    def writer(self, into: Path, split: str, input_bytes: int) -> ShardedWriter:
         """Open the shards of a split."""
-        folder = os.fspath(self.folder).replace("{", "{{").replace("}", "}}")
+        folder = os.fspath(into).replace("{", "{{").replace("}", "}}")
         codec = checked_compression(self.compression_type)
         return ShardedWriter(
             os.path.join(folder, f"{split}-{{shard:05d}}-of-{{num_shards:05d}}{SUFFIXES[codec]}"),  # noqa: PTH118 - keeps the name as given
@@ -248,16 +262,15 @@ def write_shards(
             appears then.
     """
     left_out = list(skipped)
-    old = output.existing()
-    with _all_or_nothing(output, old), ExitStack() as stack:
-        writers = {
-            split: stack.enter_context(output.writer(split, input_bytes)) for split in output.splits
-        }
-        by_number = list(writers.values())
+    with _folder_of(output) as folder, ExitStack() as stack:
+        old = output.existing() if output.overwrite else []
+        writers = [output.writer(folder, split, input_bytes) for split in output.splits]
+        for writer in writers:
+            stack.callback(writer.discard)
         bad: list[Error] = []
         for split, path, outcome in _watched(outcomes, total, output.progress):
             if isinstance(outcome, bytes):
-                by_number[split].write(outcome)
+                writers[split].write(outcome)
             elif output.on_error == "fail":
                 raise outcome
             else:
@@ -265,39 +278,30 @@ def write_shards(
                 left_out.append(Skipped(path, outcome.reason))
         if bad and len(bad) == total:
             raise bad[0]
-    report = Conversion(
-        {split: Split(writer.num_records, writer.paths) for split, writer in writers.items()},
-        left_out,
-    )
-    _remove(old, but=report.paths)
-    return report
+        output.check_free()  # another run may have published since
+        publish_sets(writers, old)
+    splits = {
+        split: Split(writer.num_records, [output.path_of(path) for path in writer.paths])
+        for split, writer in zip(output.splits, writers, strict=True)
+    }
+    return Conversion(splits, left_out)
 
 
 @contextmanager
-def _all_or_nothing(output: Output, old: Iterable[Path]) -> Iterator[None]:
-    """Make the folder if need be; if what follows fails, leave no more than there was.
+def _folder_of(output: Output) -> Iterator[Path]:
+    """Give the folder to write into: a new one appears with all shards in one step.
 
-    A ShardedWriter sees to its own files until it publishes them. But shards are published one by
-    one, and splits too, and an interruption can come in between.
+    In one that is there, what a conversion has left half done that was killed is finished first.
     """
     folder = Path(output.folder)
-    is_new = not folder.exists()
+    if not os.path.lexists(folder):
+        with new_folder(folder) as made:
+            yield made
+        return
     with file_errors():
         folder.mkdir(parents=True, exist_ok=True)
-    try:
-        yield
-    except BaseException:
-        _remove(output.existing(), but=old)
-        if is_new:
-            with suppress(OSError):  # somebody else put something there
-                folder.rmdir()
-        raise
-
-
-def _remove(paths: Iterable[Path], but: Iterable[str | Path]) -> None:
-    with file_errors():
-        for path in {*paths} - {*map(Path, but)}:
-            path.unlink(missing_ok=True)
+    finish_sets(folder)
+    yield folder
 
 
 def _watched(

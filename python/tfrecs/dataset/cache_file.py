@@ -35,8 +35,9 @@ from tfrecs.lazily import lazily
 from tfrecs.leftovers import leftovers
 from tfrecs.limits import checked_threads
 from tfrecs.logs import logger
+from tfrecs.paths import check_regular
 from tfrecs.records import RecordReader
-from tfrecs.writer import RecordWriter
+from tfrecs.writer import FileWriter, RecordWriter
 
 VERSION = 1
 
@@ -60,6 +61,7 @@ class CacheFile(Step):
     @property
     def is_there(self) -> bool:
         """Whether the elements are kept."""
+        check_regular(self.path)
         return os.path.exists(self.path)  # noqa: PTH110 - the path is text
 
     def length(self) -> Length:
@@ -256,6 +258,12 @@ class _Filling(Behind):
             self._out.discard()
 
 
+def _files_of(node: Node) -> Iterator[str]:
+    """Yield the files that the elements of a plan are made of."""
+    for source in sources_of(node):
+        yield from getattr(source, "paths", ())
+
+
 def _writer(node: CacheFile) -> RecordWriter | None:
     """Return what keeps the elements; None if another pass is just doing that."""
     for old in leftovers(node.path):
@@ -263,7 +271,7 @@ def _writer(node: CacheFile) -> RecordWriter | None:
         with contextlib.suppress(OSError):
             old.remove()
     try:
-        out = RecordWriter(node.path, sync=False)
+        out = FileWriter(node.path, sync=False, sources=_files_of(node.source))
     except FileError as error:
         if error.errno != errno.EBUSY:
             raise

@@ -12,10 +12,10 @@ from tfrecs.dataset.memory import Foreigners, Memory, Opened, RecordSource
 from tfrecs.dataset.node import Node
 from tfrecs.dataset.spec import Spec
 from tfrecs.errors import SpecError
-from tfrecs.folders import record_files
 from tfrecs.limits import checked_compression, checked_limit, checked_limits, checked_natural
 from tfrecs.paths import Paths, expand_paths
 from tfrecs.records import Records
+from tfrecs.whole_sets import record_files
 
 
 def source_of(given: Any, spec: Spec, reading: Reading, *, progress: bool) -> Node:

@@ -60,22 +60,15 @@ impl Disk {
         Ok(usize::MAX)
     }
 
-    /// Creates a file; fails if the name exists, even as a link.
-    pub fn create(&self, path: &Path) -> io::Result<File> {
-        self.create_with(OpenOptions::new().write(true), path)
-    }
-
-    /// Like [`Self::create`], with mode 0600.
-    pub fn create_private(&self, path: &Path) -> io::Result<File> {
+    /// Creates a file, with mode 0600 if it is `private`; fails if the name exists, even as a link.
+    pub fn create(&self, path: &Path, private: bool) -> io::Result<File> {
+        self.ask(&Call::Create)?;
         let mut options = OpenOptions::new();
         #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        self.create_with(options.write(true), path)
-    }
-
-    fn create_with(&self, options: &mut OpenOptions, path: &Path) -> io::Result<File> {
-        self.ask(&Call::Create)?;
-        let file = options.create_new(true).open(path)?;
+        if private {
+            std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        }
+        let file = options.write(true).create_new(true).open(path)?;
         self.ask(&Call::Created(path, &file))?;
         Ok(file)
     }

@@ -11,6 +11,7 @@ use super::disk::Disk;
 use super::extent::fill;
 use super::frame::{FOOTER, HEADER};
 use super::index::{self, Builder, Fingerprint, Index, Summary};
+use super::permissions::Permissions;
 use super::reader::{ReadOptions, RecordReader};
 use super::segments::{Passed, each_start};
 use super::user::this_user;
@@ -147,7 +148,8 @@ impl IndexedFile {
         let source = self.absolute.metadata();
         let source = source.map_err(|error| Error::from(error).with_path(&self.path))?;
         // It need not survive a power cut: it can be made again.
-        WholeFile::write(&Disk::default(), place, &content, Some(&source), false)?.publish()
+        let permissions = Permissions::of(&source).map(Permissions::without_execution);
+        WholeFile::write(&Disk::default(), place, &content, permissions, false)?.publish()
     }
 
     /// The index as it stands in a file.

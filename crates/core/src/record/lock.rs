@@ -47,6 +47,7 @@ pub fn release(file: &File) {
 pub fn release(_: &File) {}
 
 /// Whether a writer has the file of this name open. It is not for long that nobody else can take the lock.
+#[must_use]
 pub fn is_taken(path: &Path) -> bool {
     File::open(path).is_ok_and(|file| {
         let lock = take(&file);

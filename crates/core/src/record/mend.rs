@@ -13,6 +13,7 @@ use super::compression::Compression;
 use super::digest::Digest;
 use super::disk::Disk;
 use super::member;
+use super::permissions::Permissions;
 use super::publish::Destination;
 use super::reader::{ReadOptions, RecordReader};
 use super::sibling::{self, final_name};
@@ -52,9 +53,11 @@ pub fn mend(disk: &Disk, path: &Path, tail: &Tail, options: &WriteOptions) -> Re
 /// A writer to a sibling of `path`, which has the first `kept` bytes of it already.
 fn begin(disk: &Disk, path: &Path, kept: u64, options: &WriteOptions) -> Result<RecordWriter> {
     let target = final_name(path)?;
-    let sibling = sibling::unlocked(disk, &target)?;
+    let sibling = sibling::unlocked(disk, &target, true)?;
     let old = File::open(&target)?;
-    let _ = sibling.file.set_permissions(old.metadata()?.permissions());
+    if let Some(permissions) = Permissions::of(&old.metadata()?) {
+        permissions.give(&sibling.file);
+    }
     let mut destination = Destination::to_sibling(disk, sibling, target, false);
     let (mut left, mut buffer) = ((&old).take(kept), vec![0; AT_ONCE]);
     while destination.position() < kept {

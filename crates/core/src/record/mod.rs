@@ -33,6 +33,8 @@ pub mod member;
 mod members;
 mod mend;
 mod outlet;
+pub mod permissions;
+pub mod publication;
 pub mod publish;
 pub mod reader;
 pub mod records;

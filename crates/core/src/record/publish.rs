@@ -14,10 +14,12 @@ use std::path::{Path, PathBuf};
 use super::behind::{Behind, Piece, Tail};
 use super::disk::Disk;
 use super::lock::{self, Lock};
+use super::permissions::{Permissions, both};
 use super::sibling::{self, Sibling, final_name};
 use crate::error::{Error, Result};
 use crate::forks;
 
+pub use super::lock::is_taken as is_locked;
 pub use super::sibling::{Found, find};
 
 /// What to do with a file that is there already.
@@ -84,6 +86,7 @@ impl Destination {
         path: &Path,
         exclusive: bool,
         resume: bool,
+        derived: Option<Permissions>,
     ) -> Result<Self> {
         let located = |error: Error| error.with_path(path);
         let target = final_name(path).map_err(Error::from).map_err(located)?;
@@ -96,15 +99,16 @@ impl Destination {
         } else {
             None
         };
+        let replaced = sibling::replaceable(&target).map_err(located)?;
+        let permissions = both(replaced.as_ref().and_then(Permissions::of), derived);
         let sibling = match old {
             Some(old) => old,
-            None => sibling::claim(disk, &target).map_err(located)?,
+            None => sibling::claim(disk, &target, permissions.is_some()).map_err(located)?,
         };
         let is_taken = lock::is_taken(&target);
         let busy = is_taken.then(|| lock::busy(&target, path));
-        if let Ok(old) = target.metadata() {
-            // Best effort: a file keeps its permissions when its content is replaced.
-            let _ = sibling.file.set_permissions(old.permissions());
+        if let Some(permissions) = permissions {
+            permissions.give(&sibling.file);
         }
         let destination = Self::to_sibling(disk, sibling, target, exclusive);
         busy.map_or(Ok(destination), Err)
@@ -129,7 +133,7 @@ impl Destination {
         let located = |error: io::Error| Error::from(error).with_path(path);
         is_free_to_replace(path)?; // before there is an empty file
         let file = if exclusive {
-            disk.create(path).map_err(located)?
+            disk.create(path, false).map_err(located)?
         } else {
             let mut options = OpenOptions::new();
             options.write(true).create(true).truncate(false);
@@ -236,8 +240,9 @@ impl Destination {
     }
 
     /// Lets go of the file without touching it: somebody else goes on with it.
-    pub fn leave(mut self) {
+    pub fn leave(&mut self) {
         self.fate = Fate::Done;
+        self.release();
     }
 
     /// Says whether [`Self::complete`] waits until the bytes are on the disk, as it does at first.
@@ -375,7 +380,7 @@ impl Destination {
     ///
     /// # Errors
     /// Of the operating system; the temporary file is removed then.
-    pub fn publish(&mut self, path: Option<&Path>) -> io::Result<()> {
+    pub fn publish(&mut self, path: Option<&Path>) -> Result<()> {
         let Fate::Temporary {
             target, exclusive, ..
         } = &self.fate
@@ -398,14 +403,15 @@ impl Destination {
     }
 
     /// The name that the file got.
-    fn rename(&self, path: Option<&Path>, target: &Path, exclusive: bool) -> io::Result<PathBuf> {
+    fn rename(&self, path: Option<&Path>, target: &Path, exclusive: bool) -> Result<PathBuf> {
         let target = path.map_or_else(|| Ok(target.to_owned()), final_name)?;
         if let Some(tail) = &self.tail
             && !lock::is_named(&tail.file, &self.path)
         {
             // Whatever has the name now is not ours.
-            return Err(io::ErrorKind::NotFound.into());
+            return Err(io::Error::from(io::ErrorKind::NotFound).into());
         }
+        sibling::replaceable(&target)?;
         self.disk.rename(&self.path, &target, exclusive)?;
         Ok(target)
     }

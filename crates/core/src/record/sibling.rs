@@ -7,7 +7,7 @@
 //! `.NAME.tfrecs.PROCESS-NUMBER.tmp`.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,7 +17,7 @@ use super::disk::Disk;
 use super::lock::{self, Lock};
 #[cfg(unix)]
 use super::user::this_user;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 /// What follows the target's name in every sibling's; then comes whose it is, if it is not the one that is
 /// being written.
@@ -52,6 +52,29 @@ pub fn final_name(path: &Path) -> io::Result<PathBuf> {
 
 /// How many links may lead to each other.
 const MAX_LINKS: usize = 40;
+
+/// Returns the metadata of the file to replace, if it exists.
+pub fn replaceable(target: &Path) -> Result<Option<Metadata>> {
+    match target.symlink_metadata() {
+        Ok(metadata) if metadata.is_file() => Ok(Some(metadata)),
+        Ok(metadata) => {
+            let what = if metadata.is_symlink() {
+                "a link"
+            } else if metadata.is_dir() {
+                "a folder"
+            } else {
+                "a device or a pipe"
+            };
+            let text = format!("there is {what} of this name, and only a file can be replaced");
+            Err(ErrorKind::Io(io::ErrorKind::AlreadyExists, Some(EEXIST), text).into())
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The same number on Linux and macOS.
+const EEXIST: i32 = 17;
 
 /// Where `target` is while it is being written.
 pub fn working_name(target: &Path) -> io::Result<PathBuf> {
@@ -98,14 +121,15 @@ fn shown(name: &OsStr) -> OsString {
     OsString::from(format!("{begin}~{:08x}", crc::masked(bytes)))
 }
 
-/// Makes the sibling that `target` is written to.
+/// Makes the sibling that `target` is written to. It is `private` if it gets the permissions of another file later:
+/// a process that opened it in between could read everything written afterwards.
 ///
 /// # Errors
 /// [`io::ErrorKind::ResourceBusy`] if another writer is at it; those of the operating system.
-pub fn claim(disk: &Disk, target: &Path) -> Result<Sibling> {
+pub fn claim(disk: &Disk, target: &Path, private: bool) -> Result<Sibling> {
     let path = working_name(target)?;
     for _ in 0..ATTEMPTS {
-        match create(disk, &path, target) {
+        match disk.create(&path, private) {
             Ok(file) => match lock::take(&file) {
                 Lock::Held if lock::is_named(&file, &path) => return Ok(Sibling { file, path }),
                 // Somebody looked at it in the meantime.
@@ -114,30 +138,20 @@ pub fn claim(disk: &Disk, target: &Path) -> Result<Sibling> {
                     // Without locks nobody may come upon it who wants the same name.
                     drop(file);
                     disk.remove(&path)?;
-                    return unlocked(disk, target);
+                    return unlocked(disk, target, private);
                 }
             },
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 match take_over(disk, target)? {
                     Old::Ours(old) => set_aside(disk, &old, target)?,
                     Old::Gone => {}
-                    Old::Closed => return unlocked(disk, target),
+                    Old::Closed => return unlocked(disk, target, private),
                 }
             }
             Err(error) => return Err(error.into()),
         }
     }
     Err(lock::busy(&path, target))
-}
-
-/// Creates the temp file of `target`. If it will replace a file, it is created with mode 0600 and gets that file's mode
-/// later: a process that opened it in between could read everything written afterwards.
-fn create(disk: &Disk, path: &Path, target: &Path) -> io::Result<File> {
-    if target.symlink_metadata().is_ok() {
-        disk.create_private(path)
-    } else {
-        disk.create(path)
-    }
 }
 
 /// What a dead writer of `target` has left, for whoever goes on with it.
@@ -231,10 +245,10 @@ fn set_aside(disk: &Disk, old: &Sibling, target: &Path) -> io::Result<()> {
 }
 
 /// A sibling that only this writer knows.
-pub fn unlocked(disk: &Disk, target: &Path) -> Result<Sibling> {
+pub fn unlocked(disk: &Disk, target: &Path, private: bool) -> Result<Sibling> {
     loop {
         let path = private_name(target)?;
-        match create(disk, &path, target) {
+        match disk.create(&path, private) {
             Ok(file) => {
                 // For those who list what was left behind.
                 let _ = lock::take(&file);
@@ -283,7 +297,7 @@ pub fn find(path: &Path) -> Result<Vec<Found>> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(listed).map_err(located)? {
         let name = entry.map_err(located)?.file_name();
-        let Some((target, process)) = name.to_str().and_then(parse) else {
+        let Some((target, process)) = parse(&name) else {
             continue;
         };
         if wanted.as_deref().is_none_or(|wanted| wanted == target) {
@@ -303,17 +317,33 @@ pub fn find(path: &Path) -> Result<Vec<Found>> {
 }
 
 /// The target's name and the process in the name of a temporary sibling.
-fn parse(name: &str) -> Option<(&str, Option<u32>)> {
-    let name = name.strip_prefix('.')?.strip_suffix(END)?;
-    let (target, process) = if let Some(target) = name.strip_suffix(MARK) {
+fn parse(name: &OsStr) -> Option<(&OsStr, Option<u32>)> {
+    let name = name.as_encoded_bytes().strip_prefix(b".")?;
+    let name = name.strip_suffix(END.as_bytes())?;
+    let (target, process) = if let Some(target) = name.strip_suffix(MARK.as_bytes()) {
         (target, 0)
     } else {
-        let (rest, owner) = name.rsplit_once('.')?;
+        let dot = name.iter().rposition(|&byte| byte == b'.')?;
+        let owner = std::str::from_utf8(name.get(dot + 1..)?).ok()?;
         let (process, number) = owner.split_once('-')?;
         number.parse::<u64>().ok()?;
-        (rest.strip_suffix(MARK)?, process.parse().ok()?)
+        let target = name.get(..dot)?.strip_suffix(MARK.as_bytes())?;
+        (target, process.parse().ok()?)
     };
-    (!target.is_empty()).then_some((target, Some(process).filter(|&process| process > 0)))
+    let target = as_name(target).filter(|target| !target.is_empty())?;
+    Some((target, Some(process).filter(|&process| process > 0)))
+}
+
+/// These bytes of a name, which need not be text.
+#[cfg(unix)]
+#[allow(clippy::unnecessary_wraps, reason = "elsewhere names are text")]
+fn as_name(bytes: &[u8]) -> Option<&OsStr> {
+    Some(std::os::unix::ffi::OsStrExt::from_bytes(bytes))
+}
+
+#[cfg(not(unix))]
+fn as_name(bytes: &[u8]) -> Option<&OsStr> {
+    std::str::from_utf8(bytes).ok().map(OsStr::new)
 }
 
 #[cfg(test)]
@@ -332,15 +362,19 @@ mod tests {
             let target = Path::new("folder").join(name);
             let working = working_name(&target).unwrap();
             assert_eq!(working.parent(), target.parent());
-            let working = working.file_name().unwrap().to_str().unwrap().to_owned();
-            assert_eq!(parse(&working), Some((name, None)));
+            let working = working.file_name().unwrap();
+            assert_eq!(parse(working), Some((OsStr::new(name), None)));
             let private = private_name(&target).unwrap();
-            let private = private.file_name().unwrap().to_str().unwrap().to_owned();
-            assert_eq!(parse(&private), Some((name, Some(std::process::id()))));
+            let private = private.file_name().unwrap();
+            assert_eq!(
+                parse(private),
+                Some((OsStr::new(name), Some(std::process::id())))
+            );
         }
-        assert_eq!(parse(".a.tfrecs.0-1.tmp"), Some(("a", None)));
+        let aside = OsStr::new(".a.tfrecs.0-1.tmp");
+        assert_eq!(parse(aside), Some((OsStr::new("a"), None)));
         for other in ["a", ".a.tmp", "a.tfrecs.tmp", "..tfrecs.tmp", ".tfrecs.tmp"] {
-            assert_eq!(parse(other), None, "{other}");
+            assert_eq!(parse(OsStr::new(other)), None, "{other}");
         }
     }
 

@@ -4,14 +4,16 @@
 //! in advance; no link is followed; and only a regular file is ever replaced. The file is never readable by users
 //! who cannot read its source.
 
-use std::fs::{File, Metadata};
+use std::fs::File;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
 use std::path::{Path, PathBuf};
 
 use super::disk::Disk;
-use super::sibling;
-use crate::error::{Error, ErrorKind, Result};
+use super::lock;
+use super::permissions::{Permissions, both};
+use super::sibling::{self, replaceable};
+use crate::error::{Error, Result};
 
 /// Names to try. Random 64-bit names do not collide, so more attempts would not help.
 const ATTEMPTS: usize = 8;
@@ -22,6 +24,8 @@ pub struct WholeFile {
     target: PathBuf,
     /// `None` once it is published.
     temporary: Option<PathBuf>,
+    /// Locked, so that others can tell that somebody is at it.
+    file: File,
     sync: bool,
 }
 
@@ -42,22 +46,28 @@ impl WholeFile {
         disk: &Disk,
         target: &Path,
         content: &[u8],
-        source: Option<&Metadata>,
+        source: Option<Permissions>,
         sync: bool,
     ) -> Result<Self> {
         let located = |error: Error| error.with_path(target);
         let old = replaceable(target).map_err(located)?;
-        let (temporary, mut file) =
-            create(disk, target, source.is_some() || old.is_some()).map_err(located)?;
-        let whole = Self {
+        let permissions = both(old.as_ref().and_then(Permissions::of), source);
+        let private = permissions.is_some();
+        let (temporary, file) = create(disk, target, private).map_err(located)?;
+        let _ = lock::take(&file);
+        let mut whole = Self {
             disk: disk.clone(),
             target: target.to_owned(),
             temporary: Some(temporary),
+            file,
             sync,
         };
-        let written = restrict(&file, source.or(old.as_ref()))
-            .and_then(|()| write_all(disk, &mut file, content))
-            .and_then(|()| if sync { disk.sync(&file) } else { Ok(()) });
+        if let Some(permissions) = permissions {
+            permissions.give(&whole.file);
+        }
+        let file = &mut whole.file;
+        let written = write_all(disk, file, content)
+            .and_then(|()| if sync { disk.sync(file) } else { Ok(()) });
         written.map_err(|error| located(error.into()))?;
         Ok(whole)
     }
@@ -67,6 +77,38 @@ impl WholeFile {
     /// # Errors
     /// The same as [`Self::write_beside`]; the temp file is removed.
     pub fn publish(mut self) -> Result<()> {
+        self.rename()
+    }
+
+    /// Like [`Self::publish`]; the file stays locked while what is returned is open.
+    ///
+    /// # Errors
+    /// The same as [`Self::publish`].
+    pub fn publish_locked(mut self) -> Result<File> {
+        let held = self.file.try_clone();
+        let held = held.map_err(|error| Error::from(error).with_path(&self.target))?;
+        self.rename()?;
+        Ok(held)
+    }
+
+    /// Where the content is before [`Self::publish`].
+    #[must_use]
+    pub fn temporary_path(&self) -> Option<&Path> {
+        self.temporary.as_deref()
+    }
+
+    /// The name that it is to get.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.target
+    }
+
+    /// Leaves the temp file to somebody else.
+    pub fn leave(mut self) {
+        self.temporary = None;
+    }
+
+    fn rename(&mut self) -> Result<()> {
         let located = |error: Error| error.with_path(&self.target);
         let Some(temporary) = &self.temporary else {
             return Ok(());
@@ -92,40 +134,12 @@ impl Drop for WholeFile {
     }
 }
 
-/// Returns the metadata of the file to replace, if it exists.
-fn replaceable(target: &Path) -> Result<Option<Metadata>> {
-    match target.symlink_metadata() {
-        Ok(metadata) if metadata.is_file() => Ok(Some(metadata)),
-        Ok(metadata) => {
-            let what = if metadata.is_symlink() {
-                "a link"
-            } else if metadata.is_dir() {
-                "a folder"
-            } else {
-                "a device or a pipe"
-            };
-            let text = format!("there is {what} of this name, and only a file can be replaced");
-            Err(ErrorKind::Io(io::ErrorKind::AlreadyExists, Some(EEXIST), text).into())
-        }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error.into()),
-    }
-}
-
-/// The same number on Linux and macOS.
-const EEXIST: i32 = 17;
-
 /// Creates a randomly named file next to `target`; if `private`, with mode 0600.
 fn create(disk: &Disk, target: &Path, private: bool) -> Result<(PathBuf, File)> {
     let mut tries = 0;
     loop {
         let path = sibling::own_name(target, random())?;
-        let created = if private {
-            disk.create_private(&path)
-        } else {
-            disk.create(&path)
-        };
-        match created {
+        match disk.create(&path, private) {
             Ok(file) => return Ok((path, file)),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists && tries < ATTEMPTS => {
                 tries += 1;
@@ -150,29 +164,6 @@ fn write_all(disk: &Disk, file: &mut File, content: &[u8]) -> io::Result<()> {
             Err(error) => return Err(error),
         }
     }
-    Ok(())
-}
-
-/// Sets the group and mode of an empty file to those of `like`, never wider.
-#[cfg(unix)]
-fn restrict(file: &File, like: Option<&Metadata>) -> io::Result<()> {
-    use std::fs::Permissions;
-    use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
-
-    const OF_THE_GROUP: u32 = 0o070;
-    let Some(like) = like else { return Ok(()) };
-    let mut mode = like.mode() & 0o666;
-    let has_group =
-        file.metadata()?.gid() == like.gid() || fchown(file, None, Some(like.gid())).is_ok();
-    if !has_group {
-        // A different group gets the permissions of others only.
-        mode &= !OF_THE_GROUP | (mode & 0o007) << 3;
-    }
-    file.set_permissions(Permissions::from_mode(mode))
-}
-
-#[cfg(not(unix))]
-fn restrict(_: &File, _: Option<&Metadata>) -> io::Result<()> {
     Ok(())
 }
 

@@ -15,6 +15,7 @@ use super::disk::Disk;
 use super::members::Members;
 use super::mend::mend;
 use super::outlet::{Blocks, Outlet, Stream};
+use super::permissions::Permissions;
 use super::publish::{Destination, Mode};
 use super::records::Records;
 use crate::error::{Error, Result};
@@ -43,6 +44,10 @@ pub struct WriteOptions {
     pub resume: bool,
     /// Keep a digest of the records.
     pub digest: bool,
+    /// Refuse a pipe, a device, or anything else that is no file, instead of writing into it.
+    pub only_files: bool,
+    /// The most that the permissions of the file allow: what it is derived from is not for more.
+    pub derived: Option<Permissions>,
 }
 
 impl WriteOptions {
@@ -69,6 +74,8 @@ impl Default for WriteOptions {
             sync: true,
             resume: false,
             digest: false,
+            only_files: false,
+            derived: None,
         }
     }
 }
@@ -146,15 +153,17 @@ impl RecordWriter {
             return Destination::append(disk, path, options.in_place);
         }
         // A pipe or a device has no content to replace, and nothing can take its name.
-        if options.in_place || metadata.is_some_and(|it| !it.is_file()) {
+        let is_special = metadata.is_some_and(|it| !it.is_file());
+        if options.in_place || is_special && !options.only_files {
             return Destination::in_place(disk, path, exclusive);
         }
-        Destination::temporary(disk, path, exclusive, options.resume || appends)
+        let resume = options.resume || appends;
+        Destination::temporary(disk, path, exclusive, resume, options.derived)
     }
 
     /// The file that is where the one of `old` was.
     fn reopened(
-        old: Destination,
+        mut old: Destination,
         disk: &Disk,
         path: &Path,
         options: &WriteOptions,
@@ -410,13 +419,19 @@ impl RecordWriter {
         self.check_owner()?;
         let published = self.destination.publish(path);
         self.stage = Stage::Closed;
-        published.map_err(|error| Error::from(error).with_path(path.unwrap_or(&self.path)))
+        published.map_err(|error| error.with_path(path.unwrap_or(&self.path)))
     }
 
     /// Gives the file up: the old one stays, a temporary one is removed, records that were
     /// appended are cut off again. What was written in place stays.
     pub fn abandon(&mut self) {
         self.destination.abandon();
+        self.stage = Stage::Closed;
+    }
+
+    /// Lets go of a finished file without publishing it: somebody else does.
+    pub fn leave(&mut self) {
+        self.destination.leave();
         self.stage = Stage::Closed;
     }
 
