@@ -17,6 +17,11 @@ SPEC: dict[str, Any] = {
 }
 
 
+def without_samples(state: Any) -> Any:
+    """A state but for which of its files were opened, which becomes more whatever else happens."""
+    return {**state, "files": [{**one, "sampled": None} for one in state["files"]]}
+
+
 def example(n: int) -> bytes:
     return tfrecs.encode_example({"n": n, "name": f"r{n}", "list": [n] * (n % 4)})
 

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tfrecs
-from plans import SPEC, STEPS, example
+from plans import SPEC, STEPS, example, without_samples
 
 
 def save(path: Path, count: int) -> Path:
@@ -153,7 +153,7 @@ def test_any_other_state_is_refused_or_is_one(
         list(islice(it, 100))
         assert json.dumps(it.state_dict())
     else:
-        assert it.state_dict() == before
+        assert without_samples(it.state_dict()) == without_samples(before)
     it.close()
 
 

@@ -14,14 +14,15 @@ from tfrecs.errors import Error, ParseError
 
 __all__ = ["Buffer", "Columns", "EventDecoder", "Exclusive", "Foreign", "Gather", "IndexedFile"]
 __all__ += ["Indexing", "Iteration", "Meter", "Reader", "RecordSequence", "Records", "Salvage"]
-__all__ += ["Scan", "Turn", "Watch", "WholeFile", "Writer", "compression_named"]
+__all__ += ["Samples", "Scan", "Turn", "Watch", "WholeFile", "Writer", "compression_named"]
 __all__ += ["compression_of_name", "coordinates", "count_records", "decode_batch", "decode_example"]
 __all__ += ["decode_png", "decode_raw", "decode_sequence_batch", "decode_sequence_example"]
 __all__ += ["digest_file", "encode_batch", "encode_example", "encode_sequence_batch"]
-__all__ += ["encode_sequence_example", "find_temporaries", "first_outside", "keep_open", "order_at"]
-__all__ += ["message_kind", "name_hint", "order_length", "parse_tensors", "pick_records"]
-__all__ += ["resize_image", "serialize_strings", "side_by_side", "sparse_column", "sparse_indices"]
-__all__ += ["split_lists", "tensor_header"]
+__all__ += ["encode_sequence_example", "file_identity", "find_temporaries", "finish_set"]
+__all__ += ["first_outside", "is_locked", "keep_open", "message_kind", "name_hint", "order_at"]
+__all__ += ["order_length", "parse_tensors", "pick_records", "publish_set", "resize_image"]
+__all__ += ["serialize_strings", "side_by_side", "sparse_column", "sparse_indices", "split_lists"]
+__all__ += ["tensor_header"]
 
 @final
 class Records:
@@ -87,7 +88,9 @@ class IndexedFile:
     """A file, and where each of its records is."""
 
     @staticmethod
-    def load(path: _n.Path, stored: _n.Path, was_found: bool) -> IndexedFile | None:
+    def load(
+        path: _n.Path, stored: _n.Path, was_found: bool, is_local: bool = False
+    ) -> IndexedFile | None:
         """The index in `stored`; None if it is of another file, or `was_found` and a stranger's."""
     @staticmethod
     def from_bytes(path: _n.Path, index: bytes) -> IndexedFile | None:
@@ -95,9 +98,8 @@ class IndexedFile:
     @staticmethod
     def from_text(path: _n.Path, text: str) -> IndexedFile | None:
         """The index that a text of offsets and lengths tells; None if it does not fit the file."""
-    def to_bytes(self) -> bytes:
-        """The index as it is kept in a file."""
-    def save(self, place: _n.Path, as_text: bool) -> None:
+    def to_bytes(self) -> bytes: ...
+    def save(self, place: _n.Path, as_text: bool, is_local: bool = False) -> None:
         """Writes the index to a file, whole or not at all, or a text of offsets and lengths."""
     def __len__(self) -> int: ...
     @property
@@ -111,8 +113,7 @@ class IndexedFile:
     @property
     def size(self) -> int: ...
     def end(self) -> int: ...
-    def first_from(self, offset: int) -> tuple[int, int]:
-        """The number of the first record that begins there or behind, and where it begins."""
+    def first_from(self, offset: int) -> tuple[int, int]: ...
 
 @final
 class Indexing(Iterator[IndexedFile]):
@@ -149,8 +150,8 @@ class RecordSequence:
         memory_map: bool,
     ) -> None:
         """Is the records of `files` from now on, one behind the other."""
-    def _close(self) -> None:
-        """Is closed from now on, and lets go of the files."""
+    def _close(self) -> None: ...
+    def _samples(self) -> list[int]: ...
     def _inflated(self) -> int | None:
         """How many bytes the records of all files have, frames and all, if any is compressed."""
     def __len__(self) -> int: ...
@@ -258,10 +259,21 @@ class Scan(_Batches):
         keep: bool = False,
         most_ahead: int | None = None,
         partial: bool = False,
+        samples: Samples | None = None,
     ) -> Self: ...
     def take_skipped(self) -> list[tuple[str, int, int, Error]]:
         """What has been skipped since the last call: path, begin, end and reason of each region."""
 
+@final
+class Samples:
+    """By what files are known again: each is sampled once."""
+
+    def __new__(cls, paths: Sequence[_n.Path]) -> Self: ...
+    def of(self, begin: int, end: int, threads: int) -> list[int]: ...
+    def take_over(self, found: Sequence[int]) -> None: ...
+    def ranges(self) -> list[tuple[int, int]]: ...
+
+def file_identity(path: _n.Path) -> tuple[int, int, int] | None: ...
 def order_length(steps: Sequence[_n.Step]) -> int | None:
     """How many elements a pass has; none: it has no end."""
 
@@ -309,8 +321,7 @@ class Writer:
     def compression_type(self) -> str:
         """How the file is compressed: "", "GZIP" or "ZLIB"."""
     @property
-    def records(self) -> int:
-        """How many records this writer has written."""
+    def records(self) -> int: ...
     @property
     def old(self) -> tuple[int, int, bool]:
         """How many records there were, torn bytes behind them, whether a dead writer left them."""
@@ -318,28 +329,20 @@ class Writer:
     def digest(self) -> tuple[int, int, int] | None:
         """How many records, how many bytes, and their checksum, if a digest is kept."""
     @property
-    def temporary_path(self) -> str | None:
-        """Where the records are until the file gets its name."""
+    def temporary_path(self) -> str | None: ...
     @property
     def closed(self) -> bool: ...
     def write(self, record: _n.Memory) -> None:
         """Adds a record: bytes, or anything else that is a flat buffer of bytes."""
-    def write_batch(self, records: Records | Iterable[bytes]) -> None:
-        """Adds records."""
-    def flush(self) -> None:
-        """Hands everything so far to the operating system, readable."""
-    def sync(self) -> None:
-        """Has everything so far on the disk, readable."""
+    def write_batch(self, records: Records | Iterable[bytes]) -> None: ...
+    def flush(self) -> None: ...
+    def sync(self) -> None: ...
     def finish(self) -> None:
         """Completes the file and syncs it, but leaves it unpublished."""
-    def close(self) -> None:
-        """Completes the file and publishes it."""
-    def publish_as(self, path: _n.Path) -> None:
-        """Publishes a finished file under this name."""
-    def leave(self) -> None:
-        """Leaves a finished file to whoever publishes it."""
-    def abandon(self) -> None:
-        """Gives the file up."""
+    def close(self) -> None: ...
+    def publish_as(self, path: _n.Path) -> None: ...
+    def leave(self) -> None: ...
+    def abandon(self) -> None: ...
 
 @final
 class Buffer:

@@ -12,7 +12,7 @@ from typing import Any, Self, SupportsIndex, TypeAlias
 
 from tfrecs import _core
 from tfrecs.errors import Error, SpecError, StateError
-from tfrecs.indices import Indexed, indexed_files
+from tfrecs.indices import Indexed, found_index, indexed_files
 from tfrecs.limits import NO_LIMITS, Limits, checked_limits, checked_threads
 from tfrecs.logs import logger
 from tfrecs.paths import Paths
@@ -259,7 +259,7 @@ def _refound(path: str, index: bytes | str, records: int, size: int) -> Indexed:
         found = _core.IndexedFile.from_bytes(path, index)
         one = None if found is None else Indexed(found)
     else:
-        found = _core.IndexedFile.load(path, index, was_found=True)
+        found = found_index(path, index)
         # The index may be gone, or on another machine, and the file the same.
         one = indexed_files([path], "auto", 1)[0] if found is None else Indexed(found, index, index)
     if one is None or (len(one.file), one.file.size) != (records, size):

@@ -182,7 +182,7 @@ def is_indexed(paths: Paths, compression_type: str | None) -> bool:
 def _kept(path: str, codec: str) -> Indexed | None:
     """Return the file with the index that is kept of it, if there is one that fits."""
     for place in _places(path):
-        file = _core.IndexedFile.load(path, place, was_found=True)
+        file = found_index(path, place)
         if file is not None and codec in ("auto", file.compression_type):
             return Indexed.at(file, place)
         if file is None and _is_of_a_stranger(place, path):
@@ -192,6 +192,16 @@ def _kept(path: str, codec: str) -> Indexed | None:
                 RuntimeWarning,
             )
     return None
+
+
+def found_index(path: str, place: str) -> _core.IndexedFile | None:
+    """Return the file with the index at `place`, if that fits; nobody has named it."""
+    return _core.IndexedFile.load(path, place, was_found=True, is_local=_is_local(place))
+
+
+def _is_local(place: str) -> bool:
+    """Whether an index stays on this machine, where a file that replaced another is another one."""
+    return os.path.dirname(place) == os.fspath(_cache_folder())  # noqa: PTH120 - of a text
 
 
 def _is_of_a_stranger(place: str, path: str) -> bool:
@@ -238,7 +248,7 @@ def _keep(file: _core.IndexedFile, wanted: bool) -> Indexed:
         for place in _own_places(os.fspath(file.path)):
             try:
                 Path(place).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-                file.save(place, as_text=False)
+                file.save(place, as_text=False, is_local=_is_local(place))
             except (Error, OSError) as error:
                 if getattr(error, "errno", None) == errno.EBUSY:
                     break  # another process is just writing it

@@ -13,6 +13,7 @@ use crate::example::Decode;
 use crate::example::decode::{RecordError, for_each_group};
 use crate::example::values::Outlook;
 use crate::ordered::{Ordered, Room};
+use crate::record::identity::Samples;
 use crate::record::salvage::SkippedRegion;
 use crate::record::{Extent, Lent, Picked, ReadOptions, Records};
 use crate::vectors::fetch;
@@ -43,6 +44,8 @@ pub struct Request {
     pub most_ahead: usize,
     /// Where to put what is skipped of damaged files; if nowhere, damage is an error.
     pub skipped: Option<Skipped>,
+    /// Where to note by what each file is known again, when it is opened.
+    pub samples: Option<Arc<Samples>>,
     /// Whether the records before an error come before it, as a batch of fewer; for [`scan_records`].
     pub partial: bool,
 }
@@ -244,7 +247,8 @@ fn records_of(
 
 /// What finds the parts of batches.
 struct Feed {
-    paths: std::vec::IntoIter<PathBuf>,
+    paths: std::iter::Enumerate<std::vec::IntoIter<PathBuf>>,
+    samples: Option<Arc<Samples>>,
     read: ReadOptions,
     batch: usize,
     most_bytes: usize,
@@ -260,7 +264,8 @@ struct Feed {
 impl Feed {
     fn new(request: &Request) -> Self {
         Self {
-            paths: request.paths.clone().into_iter(),
+            paths: request.paths.clone().into_iter().enumerate(),
+            samples: request.samples.clone(),
             read: ReadOptions {
                 verify: false,
                 ..request.read
@@ -313,9 +318,12 @@ impl Feed {
             {
                 return Ok(Some(part));
             }
-            let Some(path) = self.paths.next() else {
+            let Some((number, path)) = self.paths.next() else {
                 return Ok(None);
             };
+            if let Some(samples) = &self.samples {
+                samples.note(number);
+            }
             self.shard = Some(Shard::open(&path, self.read, self.skipped.as_ref())?);
         }
     }

@@ -131,6 +131,7 @@ fn by_scan(path: &Path) -> Outcome {
         most_ahead: usize::MAX,
         skipped: None,
         partial: false,
+        samples: None,
     };
     let (mut scan, mut found) = (scan_records(&request).unwrap(), Vec::new());
     loop {

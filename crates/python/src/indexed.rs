@@ -85,10 +85,17 @@ pub fn keep_open(most: usize) {
 #[pymethods]
 impl PyIndexedFile {
     /// The index that is kept in the file `stored`; None if it is none, or of another file; if it `was_found`, and
-    /// not named by whoever reads, also if it is a stranger's.
+    /// not named by whoever reads, also if it is a stranger's; if it `is_local`, also if the file was replaced.
     #[staticmethod]
-    fn load(py: Python<'_>, path: PathBuf, stored: PathBuf, was_found: bool) -> Option<Self> {
-        py.detach(|| IndexedFile::load(&path, &stored, was_found))
+    #[pyo3(signature = (path, stored, was_found, is_local=false))]
+    fn load(
+        py: Python<'_>,
+        path: PathBuf,
+        stored: PathBuf,
+        was_found: bool,
+        is_local: bool,
+    ) -> Option<Self> {
+        py.detach(|| IndexedFile::load(&path, &stored, was_found, is_local))
             .map(Self::from)
     }
 
@@ -113,8 +120,11 @@ impl PyIndexedFile {
     }
 
     /// Writes the index to a file, whole or not at all: as it is, or as a text of offsets and lengths.
-    fn save(&self, py: Python<'_>, place: PathBuf, as_text: bool) -> PyResult<()> {
-        py.detach(|| self.0.save(&place, as_text)).or_raise(py)
+    /// One that `is_local` stays on this machine, and is of this very file, not of a copy.
+    #[pyo3(signature = (place, as_text, is_local=false))]
+    fn save(&self, py: Python<'_>, place: PathBuf, as_text: bool, is_local: bool) -> PyResult<()> {
+        py.detach(|| self.0.save(&place, as_text, is_local))
+            .or_raise(py)
     }
 
     fn __len__(&self) -> usize {

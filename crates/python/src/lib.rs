@@ -33,6 +33,7 @@ mod records;
 mod resize;
 mod rows;
 mod salvage;
+mod samples;
 mod scan;
 mod sequence;
 mod shared;
@@ -95,6 +96,8 @@ mod _core {
     use crate::rows::{coordinates, first_outside, side_by_side, sparse_column};
     #[pymodule_export]
     use crate::salvage::PySalvage;
+    #[pymodule_export]
+    use crate::samples::{PySamples, file_identity};
     #[pymodule_export]
     use crate::scan::PyScan;
     #[pymodule_export]

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::PoisonError;
+use std::sync::{Arc, PoisonError};
 
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -17,6 +17,7 @@ use crate::error::Raise;
 use crate::meter::PyMeter;
 use crate::reader::{GivenLimits, compression_of, limits_of};
 use crate::salvage::region_of;
+use crate::samples::PySamples;
 
 /// Iterates over batches; none behind the last, or behind an error.
 #[pyclass(frozen, name = "Scan", module = "tfrecs._core")]
@@ -29,7 +30,7 @@ pub struct PyScan {
 impl PyScan {
     /// Begins to read.
     #[new]
-    #[pyo3(signature = (paths, batch, drop_remainder, threads, compression_type, verify, limits, most_bytes=None, features=None, lists=None, skip_corrupt=false, keep=false, most_ahead=None, partial=false))]
+    #[pyo3(signature = (paths, batch, drop_remainder, threads, compression_type, verify, limits, most_bytes=None, features=None, lists=None, skip_corrupt=false, keep=false, most_ahead=None, partial=false, samples=None))]
     #[allow(
         clippy::too_many_arguments,
         clippy::fn_params_excessive_bools,
@@ -51,6 +52,7 @@ impl PyScan {
         keep: bool,
         most_ahead: Option<usize>,
         partial: bool,
+        samples: Option<Bound<'_, PySamples>>,
     ) -> PyResult<Self> {
         let skipped = skip_corrupt.then(Skipped::default);
         let request = Request {
@@ -67,6 +69,7 @@ impl PyScan {
             most_ahead: most_ahead.unwrap_or(usize::MAX),
             skipped: skipped.clone(),
             partial,
+            samples: samples.map(|samples| Arc::clone(&samples.get().0)),
         };
         let started = start(&request, &Wanted::of(features, lists, keep)?);
         Ok(Self {

@@ -78,6 +78,11 @@ impl PySequence {
         py.detach(|| sequence.stream_bytes()).or_raise(py).map(Some)
     }
 
+    /// Of each file the checksum of samples of its bytes.
+    fn _samples(&self, py: Python<'_>) -> PyResult<Vec<u32>> {
+        Ok(self.sequence(py)?.samples())
+    }
+
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
         Ok(self.sequence(py)?.len())
     }

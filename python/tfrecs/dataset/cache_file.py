@@ -8,20 +8,19 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import hashlib
 import json
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from itertools import zip_longest
-from types import CellType, CodeType
 from typing import Any
 
 from tfrecs.dataset.encoded import decode, encode
 from tfrecs.dataset.files import Files, Reading
+from tfrecs.dataset.function_digest import digest_of
 from tfrecs.dataset.gathered import Elements
+from tfrecs.dataset.identity import first_changed, local_entries
 from tfrecs.dataset.iterator import sources_of
 from tfrecs.dataset.node import Node, Step, name_of
 from tfrecs.dataset.one_by_one import Made
@@ -31,7 +30,6 @@ from tfrecs.dataset.saved import Saved, State
 from tfrecs.dataset.spec import Spec
 from tfrecs.dataset.stage import Behind, Run, Stage
 from tfrecs.errors import ExistingFileError, FileError, StateError
-from tfrecs.lazily import lazily
 from tfrecs.leftovers import leftovers
 from tfrecs.limits import checked_threads
 from tfrecs.logs import logger
@@ -90,13 +88,18 @@ class CacheFile(Step):
         order = RecordOrder(self._files()).then("skip", 1)
         return Made(decode, Elements(order, Run(meters=run.meters), Saved({"at": at})))
 
-    @lazily
+    @property
     def origin(self) -> dict[str, Any]:
         """What the elements are made by, and of."""
         return {
             "tfrecs cache": VERSION,
             "files": [
-                {**files.fingerprint, "skips": files.skips} for files in sources_of(self.source)
+                {
+                    **files.fingerprint,
+                    "skips": files.skips,
+                    "each": local_entries(getattr(files, "paths", ())),
+                }
+                for files in sources_of(self.source)
             ],
             "plan": list(_lines(self.source)),
             "python": list(sys.version_info[:2]),
@@ -112,9 +115,7 @@ class CacheFile(Step):
         theirs = self._read_origin()
         ours = json.loads(json.dumps(self.origin))
         if theirs["files"] != ours["files"]:
-            raise self._error(
-                "the files behind it were others: other names, sizes or another order"
-            )
+            raise self._error(self._changed(ours["files"], theirs["files"]))
         for number, (here, there) in enumerate(zip_longest(ours["plan"], theirs["plan"]), 1):
             if here != there:
                 raise self._error(f"step {number} was {_first(there)}, and here is {_first(here)}")
@@ -122,6 +123,19 @@ class CacheFile(Step):
         for here, there in zip(ours["functions"], theirs["functions"], strict=False):
             if same and here != there:
                 raise self._error(f"the function {here[0]} has changed")
+
+    def _changed(self, ours: list[Any], theirs: Any) -> str:
+        """Return what is not the same of the files, with the first one that is not."""
+        others = "the files behind it were others: other names, sizes or another order"
+        if not isinstance(theirs, list) or len(theirs) != len(ours):
+            return others
+        for files, here, other in zip(sources_of(self.source), ours, theirs, strict=True):
+            paths, there = getattr(files, "paths", ()), dict(other)
+            name = first_changed(paths, here["each"], there.get("each"))
+            if name is not None:
+                is_named = there.get("digest") == here["digest"]
+                return f"{name} has changed since" if is_named else f"{others}, first {name}"
+        return others
 
     def _read_origin(self) -> dict[str, Any]:
         with RecordReader(self.path) as reader:
@@ -165,43 +179,7 @@ def _functions(node: Node) -> Iterator[tuple[str, str]]:
         yield from _functions(source)
     for value in vars(node).values():
         if callable(value) and not isinstance(value, Node):
-            yield name_of(value), hashlib.sha256(repr(_code(value)).encode()).hexdigest()[:16]
-
-
-def _code(function: Any) -> Any:
-    """Return what a function does, as far as its own code and plain values around it say it."""
-    if isinstance(function, partial):
-        return _code(function.func), _plain(function.args), _plain(function.keywords.values())
-    code = getattr(function, "__code__", None)
-    if code is None:
-        code = getattr(type(function).__call__, "__code__", None)
-    cells = getattr(function, "__closure__", None) or ()
-    return _instructions(code), _plain(_content(cell) for cell in cells)
-
-
-def _content(cell: CellType) -> Any:
-    try:
-        return cell.cell_contents
-    except ValueError:  # it is not filled yet
-        return None
-
-
-def _instructions(code: CodeType | None) -> Any:
-    if code is None:
-        return None
-    consts = [
-        _instructions(one) if isinstance(one, CodeType) else _plain([one]) for one in code.co_consts
-    ]
-    return code.co_code, code.co_names, consts
-
-
-def _plain(values: Iterable[Any]) -> list[str]:
-    """Return values that mean the same in every process."""
-    return [
-        repr(sorted(map(repr, value)) if isinstance(value, frozenset) else value)
-        for value in values
-        if value is None or isinstance(value, bool | int | float | str | bytes | tuple | frozenset)
-    ]
+            yield name_of(value), digest_of(value, name_of(value))
 
 
 class _Filling(Behind):

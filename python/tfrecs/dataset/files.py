@@ -11,6 +11,7 @@ from tfrecs import _core
 from tfrecs.access import IndexedRecords
 from tfrecs.access import open as open_records
 from tfrecs.dataset.gathered import AHEAD, AHEAD_BYTES
+from tfrecs.dataset.identity import Samples
 from tfrecs.dataset.order import Length, RecordOrder, share
 from tfrecs.dataset.pipes import Once
 from tfrecs.dataset.root import Root, content_of
@@ -68,6 +69,17 @@ class Files(Root):
     progress: bool = False
     once: Once = field(default_factory=Once)
 
+    @lazily
+    def sampled(self) -> Samples:
+        """Samples of the files that were opened."""
+        return Samples(self.paths)
+
+    def samples(self) -> Samples:
+        """Return them; an index has those of all files."""
+        if "records" in self.__dict__:
+            self.sampled.take_over(self.records._samples())  # noqa: SLF001 - not for users
+        return self.sampled
+
     @property
     def parses(self) -> bool:
         """Whether features are parsed."""
@@ -119,7 +131,7 @@ class Files(Root):
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave the open files behind: who gets this opens them for itself."""
-        opened = ("records", "block")
+        opened = ("records", "block", "sampled")
         return {name: value for name, value in self.__dict__.items() if name not in opened}
 
     def describe(self) -> str:
@@ -177,6 +189,7 @@ class Files(Root):
             beside is not None,
             how.most_ahead,
             raw,
+            self.sampled,
         )
         if not how.skips:
             return scan

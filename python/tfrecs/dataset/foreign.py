@@ -10,14 +10,19 @@ import numpy as np
 
 from tfrecs import _core
 from tfrecs.dataset.gathered import AHEAD, AHEAD_BYTES, keys_of
+from tfrecs.dataset.identity import Samples
 from tfrecs.dataset.node import Node
 from tfrecs.dataset.order import Length
 from tfrecs.dataset.pipes import Once
 from tfrecs.dataset.root import Root, content_of
 from tfrecs.dataset.saved import MOST, Saved, State
 from tfrecs.dataset.stage import Run, Stage
-from tfrecs.limits import Limits
+from tfrecs.lazily import lazily
+from tfrecs.limits import Limits, checked_threads
 from tfrecs.records import Records
+
+# Of more files the others are known by name and size.
+MOST_SAMPLED = 10_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +64,20 @@ class Foreign(Root):
     def content(self) -> tuple[int, int, Any]:
         """Return what tells the files from others."""
         return content_of(self.paths)
+
+    @lazily
+    def sampled(self) -> Samples:
+        """Samples of the first files."""
+        return Samples(self.paths)
+
+    def samples(self) -> Samples:
+        """Return by what files of the same names and sizes are told apart."""
+        self.sampled.of(0, min(len(self.paths), MOST_SAMPLED), checked_threads(None))
+        return self.sampled
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave samples behind: who gets this takes its own."""
+        return {name: value for name, value in self.__dict__.items() if name != "sampled"}
 
     def length(self) -> Length:
         """Return how many records there are, where that can be told without reading."""

@@ -113,7 +113,7 @@ class DatasetIterator(_core.Exclusive, Iterator[Any]):
             "tfrecs": VERSION,
             "epoch": self._run.epoch,
             "plan": [_digest(line) for line in _plan(self._node)],
-            "files": [files.fingerprint for files in sources_of(self._node)],
+            "files": [files.saved() for files in sources_of(self._node)],
             "stripe": None if self._run.stripe is None else list(self._run.stripe),
             "at": self.place() if place is None else place,
         }

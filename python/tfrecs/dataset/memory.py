@@ -10,6 +10,7 @@ from typing import Any, Protocol, runtime_checkable
 from tfrecs import _core
 from tfrecs.access import IndexedRecords
 from tfrecs.dataset.files import Files
+from tfrecs.dataset.identity import Samples
 from tfrecs.dataset.order import Length, RecordOrder, Source, share
 from tfrecs.dataset.root import Root
 from tfrecs.dataset.spec import Spec
@@ -147,6 +148,11 @@ class Opened(Found, Files):
     def records(self) -> IndexedRecords:
         """The records, any of them at once."""
         return self.opened
+
+    def samples(self) -> Samples:
+        """Return by what the files are known again, all of which are open."""
+        self.sampled.take_over(self.opened._samples())  # noqa: SLF001 - not for users
+        return self.sampled
 
 
 @dataclass(frozen=True, eq=False)

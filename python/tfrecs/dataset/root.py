@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from abc import abstractmethod
 from typing import Any
 
+from tfrecs.dataset.identity import Samples, check_sampled, sampled_state, short_digest
 from tfrecs.dataset.node import Node
 from tfrecs.dataset.saved import Saved, State
 from tfrecs.dataset.skipping import Losses
@@ -52,10 +52,17 @@ class Root(Node):
 
     @lazily
     def fingerprint(self) -> State:
-        """Return what tells the content from other content, wherever it lies."""
+        """Return what tells the content from other content by names and sizes, wherever it lies."""
         count, size, what = self.content()
-        digest = hashlib.sha256(repr(what).encode()).hexdigest()[:16]
-        return {"count": count, "bytes": size, "digest": digest}
+        return {"count": count, "bytes": size, "digest": short_digest(what)}
+
+    def samples(self) -> Samples | None:
+        """Return by what files of the same names and sizes are told apart, if there are files."""
+        return None
+
+    def saved(self) -> State:
+        """Return what a state knows the content by."""
+        return {**self.fingerprint, "sampled": sampled_state(self.samples())}
 
     def check(self, saved: Saved) -> None:
         """Refuse a state of other content.
@@ -76,6 +83,9 @@ class Root(Node):
                 f"the state is of other {things}, as many and as large together: their {what} "
                 "differ"
             )
+        samples = self.samples()
+        if samples is not None:
+            check_sampled(samples, saved.optional_child("sampled"), count)
 
 
 def content_of(paths: tuple[str, ...]) -> tuple[int, int, Any]:

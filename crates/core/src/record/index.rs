@@ -6,14 +6,12 @@
 //! `docs/format.md` describes the file byte by byte. An index is disposable: one that does not fit its file,
 //! or itself, is made anew.
 
-use std::fs::{File, Metadata};
 use std::ops::Range;
-use std::time::UNIX_EPOCH;
 
 use super::checkpoints::Checkpoints;
 use super::compression::Compression;
 use super::crc;
-use super::extent::fill;
+pub use super::identity::Fingerprint;
 use distances::{bits, expected, folded, pack_bits, unfolded};
 
 mod distances;
@@ -26,60 +24,6 @@ pub const HEADER: usize = 80;
 
 /// So many records share a block, which takes so many bytes beside its distances.
 const BLOCK: (usize, usize) = (64, 16);
-
-/// What is known of a file without reading it: if any of it differs, so may the records.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Fingerprint {
-    /// How many bytes it has.
-    pub size: u64,
-    /// When it was modified, in nanoseconds since 1970.
-    pub modified: i64,
-    /// The masked CRC-32C of its samples.
-    pub samples: u32,
-}
-
-/// How many samples are taken of a file, and how many bytes each has.
-const SAMPLES: (u64, usize) = (8, 1024);
-
-impl Fingerprint {
-    /// That of `file`.
-    ///
-    /// # Errors
-    /// Of the operating system.
-    pub fn of(file: &File) -> crate::Result<Self> {
-        let metadata = file.metadata()?;
-        let (size, last) = (metadata.len(), SAMPLES.0 - 1);
-        let end = size.saturating_sub(SAMPLES.1 as u64);
-        let mut samples = vec![0; SAMPLES.1 * 8];
-        for (number, room) in (0_u64..).zip(samples.chunks_mut(SAMPLES.1)) {
-            let place = u128::from(end) * u128::from(number) / u128::from(last);
-            fill(file, room, u64::try_from(place).unwrap_or(end))?;
-        }
-        Ok(Self {
-            size,
-            modified: modified(&metadata),
-            samples: crc::masked(&samples),
-        })
-    }
-}
-
-impl Fingerprint {
-    /// Whether a file of this size, and modified then, can be the one.
-    #[must_use]
-    pub fn is_of(&self, metadata: &Metadata) -> bool {
-        (self.size, self.modified) == (metadata.len(), modified(metadata))
-    }
-}
-
-fn modified(metadata: &Metadata) -> i64 {
-    let Ok(time) = metadata.modified() else {
-        return 0;
-    };
-    match time.duration_since(UNIX_EPOCH) {
-        Ok(after) => i64::try_from(after.as_nanos()).unwrap_or(i64::MAX),
-        Err(before) => i64::try_from(before.duration().as_nanos()).map_or(i64::MIN, |nanos| -nanos),
-    }
-}
 
 /// What the header of an index says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,7 +10,8 @@ use super::compression::Compression;
 use super::disk::Disk;
 use super::extent::fill;
 use super::frame::{FOOTER, HEADER};
-use super::index::{self, Builder, Fingerprint, Index, Summary};
+use super::identity::Fingerprint;
+use super::index::{self, Builder, Index, Summary};
 use super::permissions::Permissions;
 use super::reader::{ReadOptions, RecordReader};
 use super::segments::{Passed, each_start};
@@ -80,9 +81,10 @@ impl IndexedFile {
     /// this one is now. Of the index no more is read than its header, until a record is asked for.
     ///
     /// With `was_found` (the caller did not name the index), it is used only if it belongs to this user, to the owner
-    /// of the data or to root: a planted index could leave records out.
+    /// of the data or to root: a planted index could leave records out. One that `is_local` stays on this machine, and
+    /// is of the very file, not of a copy.
     #[must_use]
-    pub fn load(path: &Path, stored: &Path, was_found: bool) -> Option<Self> {
+    pub fn load(path: &Path, stored: &Path, was_found: bool, is_local: bool) -> Option<Self> {
         let data = path.metadata().ok()?;
         let place = Stored {
             path: absolute(stored),
@@ -90,7 +92,8 @@ impl IndexedFile {
         };
         let summary = summary_of(&place)?;
         let of = fingerprint_of(path)?;
-        (summary.of == of).then(|| Self {
+        let kept = if is_local { of.with_inode(&data) } else { of };
+        (summary.of == kept).then(|| Self {
             path: Arc::from(path),
             absolute: absolute(path),
             compression: summary.compression,
@@ -135,18 +138,21 @@ impl IndexedFile {
     ///
     /// # Errors
     /// As of [`Self::index`]; of the operating system; a text of offsets in a compressed file.
-    pub fn save(&self, place: &Path, as_text: bool) -> Result<()> {
+    pub fn save(&self, place: &Path, as_text: bool, is_local: bool) -> Result<()> {
         if as_text && self.compression != Compression::None {
             let text = "a text index is of offsets in the file, and this one is compressed";
             return Err(Error::spec(text).with_path(&self.path));
         }
+        let source = self.absolute.metadata();
+        let source = source.map_err(|error| Error::from(error).with_path(&self.path))?;
         let content = if as_text {
             self.to_text()?.into_bytes()
+        } else if is_local {
+            let of = self.of.with_inode(&source);
+            self.index()?.to_bytes(self.compression, of)
         } else {
             self.to_bytes()?
         };
-        let source = self.absolute.metadata();
-        let source = source.map_err(|error| Error::from(error).with_path(&self.path))?;
         // It need not survive a power cut: it can be made again.
         let permissions = Permissions::of(&source).map(Permissions::without_execution);
         WholeFile::write(&Disk::default(), place, &content, permissions, false)?.publish()
@@ -195,6 +201,12 @@ impl IndexedFile {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.records == 0
+    }
+
+    /// The checksum of samples of its bytes.
+    #[must_use]
+    pub fn samples(&self) -> u32 {
+        self.of.samples
     }
 
     /// How many bytes the file has.

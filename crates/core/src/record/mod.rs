@@ -21,6 +21,7 @@ mod disk;
 pub mod extent;
 pub mod foreign;
 pub mod frame;
+pub mod identity;
 pub mod index;
 pub mod indexed;
 mod inflate;

@@ -23,6 +23,12 @@ impl Sequence {
         self.files.iter().any(is_compressed)
     }
 
+    /// Of each file the checksum of samples of its bytes.
+    #[must_use]
+    pub fn samples(&self) -> Vec<u32> {
+        self.files.iter().map(|file| file.samples()).collect()
+    }
+
     /// How many bytes could be read in the time that it takes to begin reading anywhere.
     #[must_use]
     pub fn cost_of_a_read(&self) -> usize {
