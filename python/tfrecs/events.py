@@ -12,6 +12,7 @@ from contextlib import suppress
 from tfrecs import _core
 from tfrecs.batch import Batch
 from tfrecs.errors import MissingFileError, SpecError, TruncatedFileError
+from tfrecs.limits import checked_name
 from tfrecs.paths import Path, Paths, expand_paths
 from tfrecs.shared import SharedIterator
 
@@ -125,7 +126,7 @@ def follow_events(
     """
     if poll_interval < 0 or (timeout is not None and timeout < 0):
         raise SpecError("poll_interval and timeout are seconds, and not negative")
-    name = os.fsdecode(path)
+    name = checked_name(path)
     if not os.path.lexists(name):
         raise MissingFileError(f"{name}: there is no such file or directory", path=name)
     return SharedIterator(_followed(name, _decoder(tags, plugins), poll_interval, timeout))

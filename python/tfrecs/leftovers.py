@@ -6,12 +6,12 @@ import glob
 import os
 import pathlib
 import shutil
-from contextlib import suppress
 from dataclasses import dataclass
 
 from tfrecs import _core
-from tfrecs.errors import FileError, MissingFileError
+from tfrecs.errors import FileError, MissingFileError, file_error
 from tfrecs.journal import awaited_in
+from tfrecs.limits import checked_name
 
 
 @dataclass(frozen=True)
@@ -65,14 +65,25 @@ def leftovers(path: str | os.PathLike[str]) -> list[Leftover]:
     """
     found = []
     awaited: dict[str, set[str]] = {}
-    for where, target, is_taken, process in _core.find_temporaries(os.fsdecode(path)):
+    for where, target, is_taken, process in _core.find_temporaries(checked_name(path)):
         folder, name = os.path.split(where)
         if folder not in awaited:
             awaited[folder] = awaited_in(folder or ".")
         if not (is_taken or name in awaited[folder] or (process and _is_alive(process))):
-            with suppress(FileNotFoundError):  # its writer is done
-                found.append(Leftover(where, target, pathlib.Path(where).stat().st_size))
+            size = _size_of(where)
+            if size is not None:
+                found.append(Leftover(where, target, size))
     return found
+
+
+def _size_of(where: str) -> int | None:
+    """Return the size of a file; None if somebody has removed or renamed it meanwhile."""
+    try:
+        return pathlib.Path(where).stat().st_size
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise file_error(error, where) from error
 
 
 def missing_file(path: str) -> MissingFileError:

@@ -13,6 +13,12 @@ Limits: TypeAlias = tuple[int | None, int | None]
 
 NO_LIMITS: Limits = (None, None)
 
+# More threads than any machine has processors: a larger number is a mistake.
+MOST_THREADS = 1024
+
+# A count that no files reach: every larger one means the same, and fits into 64 bits.
+UNREACHED = 2**62
+
 
 def checked_limit(what: str, given: Any, wanted: str = "a positive integer") -> int:
     """Return a number, which is a positive integer.
@@ -69,6 +75,42 @@ def checked_limits(max_record_bytes: int | None, max_decompressed_bytes: int | N
     return record, decompressed
 
 
+def checked_name(path: Any) -> str:
+    r"""Return the name of a file or folder, which a file system can have.
+
+    Raises:
+        TypeError: It is no str, bytes or os.PathLike.
+        SpecError: It has a NUL, or text that no bytes stand for.
+
+    Example:
+        >>> checked_name("a.tfrecord")
+        'a.tfrecord'
+    """
+    name = os.fsdecode(path)
+    try:
+        has_nul = b"\0" in os.fsencode(name)
+    except UnicodeEncodeError:
+        raise SpecError(f"{name!r}: this cannot be encoded as a file's name") from None
+    if has_nul:
+        raise SpecError(f"{name!r}: a file's name cannot contain NUL")
+    return name
+
+
+def checked_batch(n: Any) -> int:
+    """Return how many records a batch has at most.
+
+    Raises:
+        SpecError: It is no positive integer.
+
+    Example:
+        >>> checked_batch(2**80) == UNREACHED
+        True
+    """
+    if isinstance(n, bool) or not hasattr(n, "__index__") or n < 1:
+        raise SpecError(f"a batch has at least one record, not {n!r}")
+    return min(int(n.__index__()), UNREACHED)
+
+
 def checked_compression(compression_type: Any) -> str:
     """Return TensorFlow's name of a compression: "", "GZIP" or "ZLIB"; "auto" stays.
 
@@ -86,17 +128,43 @@ def checked_compression(compression_type: Any) -> str:
         raise SpecError(
             f"Not a valid compression_type: {compression_type!r}; it must be str or None"
         )
-    return _core.compression_named(compression_type or "")
+    try:
+        return _core.compression_named(compression_type or "")
+    except UnicodeEncodeError:
+        raise SpecError(f"Not a valid compression_type: {compression_type!r}") from None
 
 
 def checked_threads(num_threads: int | None) -> int:
     """Return how many threads to use; None: one for each processor that this process may use.
 
     Raises:
-        SpecError: It is no positive integer.
+        SpecError: It is not an integer from 1 to 1,024.
     """
     if num_threads is None:
-        if hasattr(os, "sched_getaffinity"):
-            return len(os.sched_getaffinity(0))
-        return os.cpu_count() or 1
-    return checked_limit("num_threads", num_threads, "a positive integer or None")
+        return _processors()
+    return _not_too_many(checked_limit("num_threads", num_threads, "a positive integer or None"))
+
+
+def checked_callers(num_threads: Any) -> int:
+    """Return how many threads call a function; 0: the caller's own does.
+
+    Raises:
+        SpecError: It is not an integer from 0 to 1,024.
+
+    Example:
+        >>> checked_callers(4)
+        4
+    """
+    return _not_too_many(checked_natural("num_threads", num_threads))
+
+
+def _processors() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return min(len(os.sched_getaffinity(0)), MOST_THREADS)
+    return min(os.cpu_count() or 1, MOST_THREADS)
+
+
+def _not_too_many(threads: int) -> int:
+    if threads > MOST_THREADS:
+        raise SpecError(f"num_threads must be at most {MOST_THREADS:,}, not {threads:,}")
+    return threads

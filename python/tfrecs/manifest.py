@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tfrecs import _core
-from tfrecs.errors import CorruptRecordError, Error, MissingFileError
+from tfrecs.errors import CorruptRecordError, Error, MissingFileError, file_error
 from tfrecs.features import Feature
 from tfrecs.folders import find_files
+from tfrecs.limits import checked_name
 from tfrecs.manifest_file import ShardEntry, read_entries, sha256_of
 from tfrecs.paths import Path, Paths
 from tfrecs.records import FileReport, VerifyReport
@@ -91,11 +92,11 @@ class Manifest:
 
 def _check(path: str, shard: ShardEntry, recompressed: bool) -> FileReport:
     """What is wrong with one file."""
-    if not pathlib.Path(path).exists():
-        reason = "the manifest has a file that is not there"
-        error = MissingFileError(f"{path}: {reason}", path=path, reason=reason)
-        return FileReport(path, 0, None, error)
     try:
+        if not pathlib.Path(path).exists():
+            reason = "the manifest has a file that is not there"
+            error = MissingFileError(f"{path}: {reason}", path=path, reason=reason)
+            return FileReport(path, 0, None, error)
         size = pathlib.Path(path).stat().st_size
         if not recompressed and size != shard.size:
             return _differs(path, shard, counted(shard.size, "byte"), str(size))
@@ -106,8 +107,9 @@ def _check(path: str, shard: ShardEntry, recompressed: bool) -> FileReport:
             return _wrong_records(path, shard, found)
         if shard.sha256 is not None and not recompressed and sha256_of(path) != shard.sha256:
             return _differs(path, shard, "another SHA-256")
-    except Error as error:
-        return FileReport(path, error.record or 0, shard.compression_type, error)
+    except (Error, OSError) as error:  # such as a name that is too long for this file system
+        known = error if isinstance(error, Error) else file_error(error, path)
+        return FileReport(path, known.record or 0, shard.compression_type, known)
     return FileReport(path, records, told if told != "auto" else shard.compression_type)
 
 
@@ -173,5 +175,6 @@ def read_manifest(path: Path) -> Manifest:
         >>> manifest.paths, manifest.schema
         (['named-0-of-1'], {'age': FixedLenFeature(shape=[], dtype='int64', default_value=None)})
     """
-    shards, schema = read_entries(path)
-    return Manifest(os.fsdecode(path), shards, schema)
+    name = checked_name(path)
+    shards, schema = read_entries(name)
+    return Manifest(name, shards, schema)

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 from tfrecs.errors import ExistingFileError, MissingFileError, SpecError
 from tfrecs.leftovers import left_behind_of_pattern
+from tfrecs.limits import checked_name
 
 Path: TypeAlias = str | os.PathLike[str]
 Paths: TypeAlias = Path | Iterable[Path]
@@ -24,7 +25,7 @@ def expand_paths(paths: Paths) -> list[str]:
 
     Raises:
         MissingFileError: A pattern matches no file, or there is nothing in `paths`.
-        SpecError: It is no path, or a URL.
+        SpecError: It is no path, or a URL, or no name that a file can have.
 
     Example:
         >>> for shard in ("b.tfrecord", "a.tfrecord"):
@@ -47,13 +48,13 @@ def local_path(path: Path) -> str:
     """Return the name of a single file, as it is, whatever is in it.
 
     Raises:
-        SpecError: It is a URL.
+        SpecError: It is a URL, or no name that a file can have.
 
     Example:
         >>> local_path("what?.tfrecord")
         'what?.tfrecord'
     """
-    name = os.fsdecode(path)
+    name = checked_name(path)
     _refuse_url(name)
     return name
 
@@ -112,7 +113,7 @@ def _expand(path: Path) -> list[str]:
     name: Any = os.fspath(path) if isinstance(path, os.PathLike) else path
     if not isinstance(name, str) or not name:
         raise _no_path(name)
-    _refuse_url(name)
+    _refuse_url(checked_name(name))
     if not glob.has_magic(name) or os.path.lexists(name):
         return [name]
     matches = sorted(glob.glob(name, recursive=True))  # noqa: PTH207 - keeps the names as given

@@ -1,7 +1,6 @@
 """Files of records: reading, counting, verifying."""
 
 import os
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Self
@@ -9,7 +8,14 @@ from typing import Self
 from tfrecs import _core
 from tfrecs.errors import Error, MissingFileError, SpecError
 from tfrecs.leftovers import missing_file
-from tfrecs.limits import NO_LIMITS, Limits, checked_compression, checked_limits, checked_threads
+from tfrecs.limits import (
+    NO_LIMITS,
+    Limits,
+    checked_batch,
+    checked_compression,
+    checked_limits,
+    checked_threads,
+)
 from tfrecs.paths import Path, Paths, local_path
 from tfrecs.whole_sets import record_files
 
@@ -88,9 +94,7 @@ class RecordReader(_core.Iteration, Iterator[bytes]):
             >>> len(reader.read_batch(3)), len(reader.read_batch(3)), len(reader.read_batch(3))
             (3, 2, 0)
         """
-        if n < 1:
-            raise ValueError(f"a batch has at least one record, not {n}")
-        return self._reader.read_batch(min(n, sys.maxsize))
+        return self._reader.read_batch(checked_batch(n))
 
     def close(self) -> None:
         """Close the file. Closing twice is no error."""

@@ -12,7 +12,7 @@ from typing import overload
 from tfrecs import _core
 from tfrecs.errors import Error, ExistingFileError, SpecError
 from tfrecs.journal import FinishedSet, finish_sets
-from tfrecs.limits import checked_compression, checked_limits
+from tfrecs.limits import checked_batch, checked_compression, checked_limits
 from tfrecs.paths import Path, local_path
 from tfrecs.records import Records
 from tfrecs.shared import SharedIterator
@@ -108,9 +108,7 @@ class Salvage(_core.Exclusive, Iterator[bytes | SkippedRegion]):
             >>> [len(batch) for batch in tfrecs.salvage("three.tfrecord").batches(2)]
             [2, 1]
         """
-        if n < 1:
-            raise ValueError(f"a batch has at least one record, not {n}")
-        return SharedIterator(self._batches(n))
+        return SharedIterator(self._batches(checked_batch(n)))
 
     def _batches(self, n: int) -> Generator[Records | SkippedRegion, None, None]:
         while True:

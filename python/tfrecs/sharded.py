@@ -12,7 +12,7 @@ from tfrecs.errors import SpecError, StateError
 from tfrecs.feature_data import features_to_data
 from tfrecs.features import Features
 from tfrecs.journal import Move, finish_sets, is_interrupted, publish
-from tfrecs.limits import checked_compression
+from tfrecs.limits import checked_compression, checked_name
 from tfrecs.manifest_file import ShardEntry, manifest_text, sha256_of
 from tfrecs.paths import Path, final_path
 from tfrecs.records import Records
@@ -116,7 +116,7 @@ class ShardedWriter:
         limits = [limit for limit in (num_shards, max_bytes, max_records) if limit is not None]
         if len(limits) != 1 or limits[0] < 1:
             raise SpecError("give exactly one of num_shards, max_bytes and max_records, at least 1")
-        self._template = os.fsdecode(path_template)
+        self._template = checked_name(path_template)
         self._folder = pathlib.Path.cwd()  # of relative paths, wherever the process goes
         self._num_shards = num_shards
         self._max_bytes = max_bytes
@@ -243,7 +243,7 @@ class ShardedWriter:
 
     def _manifest_name(self, manifest: bool | Path) -> str | None:
         if not isinstance(manifest, bool):
-            return os.fsdecode(manifest)
+            return checked_name(manifest)
         folder, begin = self._begin()
         name = f"{begin}.manifest.json" if begin else "manifest.json"
         return os.path.join(folder, name) if manifest else None  # noqa: PTH118 - stays as given

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from tfrecs import _core
 from tfrecs.errors import Error, StateError
-from tfrecs.limits import checked_compression, checked_threads
+from tfrecs.limits import checked_compression, checked_name, checked_threads
 from tfrecs.native import Writing
 from tfrecs.paths import Path
 from tfrecs.records import Records
@@ -113,7 +113,7 @@ class RecordWriter:
     ) -> None:
         """Open the file."""
         del output_buffer_size
-        self.path = os.fsdecode(path)
+        self.path = checked_name(path)
         self._atomic = atomic
         self._pid = os.getpid()  # a fork has a copy of this object, but the file is not its own
         zlib = (window_bits, mem_level, compression_strategy, flush_mode, input_buffer_size)

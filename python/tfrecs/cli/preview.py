@@ -12,7 +12,7 @@ import numpy as np
 from tfrecs import _core
 from tfrecs.arrays import BytesArray
 from tfrecs.batch import Batch
-from tfrecs.cli.terminal import printable
+from tfrecs.cli.terminal import is_printable, printable
 from tfrecs.errors import Error
 from tfrecs.examples import FeatureList, decode_example, decode_sequence_example
 from tfrecs.tensors import parse_tensor
@@ -157,7 +157,7 @@ def _text(value: bytes) -> str | None:
         text = value.decode()
     except UnicodeDecodeError:
         return None
-    return text if text.translate(_LAYOUT).isprintable() else None
+    return text if is_printable(text.translate(_LAYOUT)) else None
 
 
 _LAYOUT = str.maketrans("\t\n\r", "   ")

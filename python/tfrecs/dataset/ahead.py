@@ -23,7 +23,7 @@ from tfrecs import _core
 from tfrecs.dataset.saved import State
 from tfrecs.dataset.sizes import nbytes_of
 from tfrecs.dataset.stage import Stage
-from tfrecs.errors import StateError
+from tfrecs.errors import OutOfMemoryError, StateError
 
 # In any order, elements can be so many times the number of threads ahead of one that takes long.
 SPREAD = 16
@@ -77,6 +77,9 @@ class _Made:
 
 _CLOSED = "another thread has closed this meanwhile"
 
+# What Python says when the system refuses another thread, and when the executor is shut down.
+_NO_THREAD = "can't start new thread"
+
 
 class _Line:
     """What the threads share; it does not hold the stage, which ends them when it is forgotten.
@@ -102,6 +105,8 @@ class _Line:
         self.counts = Lock()
         # Whether the source has ended or failed; whether all is to end.
         self.has_ended = self.is_closed = False
+        # Whether a thread has been started: it runs whatever is submitted, until the executor ends.
+        self.has_thread = False
         # How many elements may have been begun, how many have been, and how many workers there are.
         self.limit, self.begun, self.workers = 0, 0, 0
         # How many elements are in the making, how large those are that wait, and the largest.
@@ -113,8 +118,26 @@ class _Line:
             self.limit += more
             while self._may_begin() and self.workers < self._most_workers():
                 # In this order: a signal between the two leaves a worker too many, not too few.
-                self.executor.submit(self.work)
+                self._submit()
                 self.workers += 1
+
+    def _submit(self) -> None:
+        """Let a thread do a job: a new one or, where the system refuses another, one there is.
+
+        Raises:
+            OutOfMemoryError: There is none, and none can be started.
+            RuntimeError: The executor is closed.
+        """
+        try:
+            self.executor.submit(self.work)
+        except RuntimeError as error:
+            # The job is in the queue already.
+            if str(error) != _NO_THREAD:
+                raise
+            if not self.has_thread:
+                reason = "cannot start a thread: the system allows no more of them"
+                raise OutOfMemoryError(reason) from error
+        self.has_thread = True
 
     def _most_workers(self) -> int:
         return min(self.plan.num_threads, self.making + self.limit - self.begun)
@@ -125,7 +148,7 @@ class _Line:
             return
         self._work()
         try:
-            self.executor.submit(self.work)
+            self._submit()
         except RuntimeError:  # it was closed, or the process ends
             # No worker follows: the consumer, which may be a worker itself, must not wait for one.
             self.has_ended = self.is_closed = True

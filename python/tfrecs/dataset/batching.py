@@ -13,7 +13,7 @@ from tfrecs.dataset.node import Node
 from tfrecs.dataset.padded_batch import PaddedBatch, Padding, Shape
 from tfrecs.errors import SpecError
 from tfrecs.expressions import Expression
-from tfrecs.limits import checked_integer, checked_limit
+from tfrecs.limits import UNREACHED, checked_integer, checked_limit
 
 
 class Batching(ABC):
@@ -71,7 +71,9 @@ class Batching(ABC):
         if isinstance(self.node, Batch | PaddedBatch):
             raise SpecError(f"this dataset has batches of {self.node.size} already")
         made = self._fill(fill)
-        return self._with(Batch(self.node, n.__index__(), bool(drop_remainder), made))
+        return self._with(
+            Batch(self.node, min(n.__index__(), UNREACHED), bool(drop_remainder), made)
+        )
 
     def padded_batch(
         self,
@@ -105,7 +107,10 @@ class Batching(ABC):
             array([[ 0, -1, -1],
                    [ 0,  1,  2]])
         """
-        size, padding = checked_limit("n", n), Padding(padded_shapes, padding_values)
+        size, padding = (
+            min(checked_limit("n", n), UNREACHED),
+            Padding(padded_shapes, padding_values),
+        )
         made = self._fill(fill)
         return self._with(PaddedBatch(self.node, size, padding, bool(drop_remainder), made))
 
@@ -161,7 +166,7 @@ class Batching(ABC):
             [[0, 1, 2, 0], [0, 1, 2, 3]]
         """
         edges = tuple(checked_integer("boundaries", edge) for edge in boundaries)
-        sizes = tuple(checked_limit("batch_sizes", size) for size in batch_sizes)
+        sizes = tuple(min(checked_limit("batch_sizes", size), UNREACHED) for size in batch_sizes)
         if list(edges) != sorted(set(edges)) or len(sizes) != len(edges) + 1:
             raise SpecError(
                 f"{len(edges)} boundaries, which must rise, need {len(edges) + 1} batch_sizes, "

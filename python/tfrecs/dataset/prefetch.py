@@ -9,6 +9,9 @@ from tfrecs.dataset.node import Step
 from tfrecs.dataset.saved import Saved
 from tfrecs.dataset.stage import Run, Stage
 
+# So many elements are no buffer any more, but all there are: a limit of bytes must hold them.
+MOST_AHEAD = 1_000_000
+
 
 @dataclass(frozen=True, eq=False)
 class Prefetch(Step):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from typing import Any, Self
 
@@ -20,7 +19,7 @@ from tfrecs.dataset.keyed import with_keys
 from tfrecs.dataset.map import Filter, Map
 from tfrecs.dataset.mix import STOPS, Mix
 from tfrecs.dataset.node import Node
-from tfrecs.dataset.prefetch import Prefetch
+from tfrecs.dataset.prefetch import MOST_AHEAD, Prefetch
 from tfrecs.dataset.repeat import Repeat
 from tfrecs.dataset.shard import POLICIES, Shard
 from tfrecs.dataset.shuffle import BufferShuffle, Shuffle
@@ -30,7 +29,13 @@ from tfrecs.dataset.where import Where
 from tfrecs.dataset.zipped import Zip
 from tfrecs.errors import SpecError
 from tfrecs.expressions import Expression
-from tfrecs.limits import checked_integer, checked_limit, checked_natural
+from tfrecs.limits import (
+    UNREACHED,
+    checked_callers,
+    checked_integer,
+    checked_limit,
+    checked_name,
+)
 from tfrecs.paths import Path
 
 
@@ -55,6 +60,8 @@ class Transforms(Batching):
             [b'0', b'2', b'4']
         """
         num, index = checked_limit("num", num), checked_integer("index", index)
+        if num > UNREACHED:
+            raise SpecError(f"num must be at most {UNREACHED}, not {num}")
         if not 0 <= index < num:
             raise SpecError(f"there is no shard {index} of {num}: they are counted from 0")
         if remainder not in POLICIES:
@@ -90,7 +97,7 @@ class Transforms(Batching):
         """
         seed = checked_integer("seed", seed) % 2**64
         if buffer_size is not None:
-            size = checked_limit("buffer_size", buffer_size)
+            size = min(checked_limit("buffer_size", buffer_size), UNREACHED)
             return self._with(BufferShuffle(self.node, seed, size))
         if self.node.order() is None:
             raise SpecError(
@@ -106,17 +113,17 @@ class Transforms(Batching):
         it go on across the ends of passes.
         """
         if count is not None:
-            count = checked_integer("count", count)
+            count = min(checked_integer("count", count), UNREACHED)
         return self._with(Repeat(self.node, None if count is None or count < 0 else count))
 
     def take(self, count: int) -> Self:
         """Return a dataset of the first `count` elements, of all if that is -1."""
-        count = checked_integer("count", count)
+        count = min(checked_integer("count", count), UNREACHED)
         return self._with(Take(self.node, count)) if count >= 0 else self
 
     def skip(self, count: int) -> Self:
         """Return a dataset of the elements behind the first `count`, of none if that is -1."""
-        count = checked_integer("count", count)
+        count = min(checked_integer("count", count), UNREACHED)
         return self._with(Skip(self.node, count) if count >= 0 else Take(self.node, 0))
 
     def map(
@@ -127,13 +134,14 @@ class Transforms(Batching):
         Args:
             function: It is called with one element. To resume exactly, it must give the same for
                 the same element.
-            num_threads: How many threads call it; 0 calls it when an element is asked for.
+            num_threads: How many threads call it (at most 1,024); 0 calls it when an element is
+                asked for.
             ordered: Whether results come in the order of the elements. False gives what is ready,
                 so that one that takes long holds up none of the others (at most 16 for each thread
                 go before it). Each comes once, across a resume too, but in another order each time:
                 no two runs are the same any more.
         """
-        threads = checked_natural("num_threads", num_threads)
+        threads = checked_callers(num_threads)
         return self._with(
             Map(self.node, checked_callable(function), threads, bool(ordered or not threads))
         )
@@ -259,12 +267,16 @@ class Transforms(Batching):
         make.
 
         Args:
-            n: How many elements may be ready, or in the making, beside the one in use.
+            n: How many elements may be ready, or in the making, beside the one in use; more than
+                1,000,000 need `max_bytes`.
             max_bytes: How many bytes their values may take together; one element may be ahead,
                 whatever it takes. None: any number.
         """
         most = None if max_bytes is None else checked_limit("max_bytes", max_bytes)
-        return self._with(Prefetch(self.node, checked_limit("n", n), most))
+        count = min(checked_limit("n", n), UNREACHED)
+        if most is None and count > MOST_AHEAD:
+            raise SpecError(f"prefetch() of more than {MOST_AHEAD:,} elements needs max_bytes")
+        return self._with(Prefetch(self.node, count, most))
 
     def cache(self, path: Path | None = None) -> Self:
         """Return the same dataset, whose first whole pass keeps all elements.
@@ -292,7 +304,7 @@ class Transforms(Batching):
         """
         if path is None:
             return self._with(Cache(self.node))
-        name = os.fsdecode(path)
+        name = checked_name(path)
         _core.compression_of_name(name)
         return self._with(CacheFile(self.node, name))
 
@@ -344,8 +356,8 @@ class Transforms(Batching):
                 raise SpecError(f"interleave() needs a function that makes a Dataset, not {made!r}")
             return made.node
 
-        cycle = checked_limit("cycle_length", cycle_length)
-        block = checked_limit("block_length", block_length)
+        cycle = min(checked_limit("cycle_length", cycle_length), UNREACHED)
+        block = min(checked_limit("block_length", block_length), UNREACHED)
         return self._with(Interleave(self.node, function, make, cycle, block))
 
     def _parts(self, others: Sequence[Transforms]) -> tuple[Node, ...]:
