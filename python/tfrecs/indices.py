@@ -13,7 +13,7 @@ from typing import Self
 from tfrecs import _core
 from tfrecs.errors import Error, FileError, MissingFileError, SpecError, warn
 from tfrecs.folders import find_files
-from tfrecs.limits import NO_LIMITS, Limits, checked_compression, checked_threads
+from tfrecs.limits import NO_LIMITS, Limits, checked_compression, checked_name, checked_threads
 from tfrecs.logs import logger
 from tfrecs.paths import Paths, expand_paths
 from tfrecs.whole_sets import record_files
@@ -84,7 +84,7 @@ def write_indices(
         wanted = [f"{path}.idx" if format == "text" else _beside(path) for path in files]
     else:
         given = [index_paths] if isinstance(index_paths, str | os.PathLike) else index_paths
-        wanted = [os.fspath(path) for path in given]
+        wanted = [checked_name(path) for path in given]
         _one_for_each(files, wanted)
     _spare(files, wanted)
     codec, threads = checked_compression(compression_type), checked_threads(num_threads)

@@ -55,6 +55,21 @@ def checked_natural(what: str, given: Any) -> int:
     return number
 
 
+def checked_option(given: Any) -> Any:
+    """Return an option of a compression, if it fits into 64 bits; the codec knows what is allowed.
+
+    Raises:
+        SpecError: It does not.
+
+    Example:
+        >>> checked_option(9)
+        9
+    """
+    if isinstance(given, int) and abs(given) > UNREACHED:
+        raise SpecError(f"an option of the compression is out of range: {given}")
+    return given
+
+
 def checked_limits(max_record_bytes: int | None, max_decompressed_bytes: int | None) -> Limits:
     """Return what whatever reads a file takes as `limits`; None: what holds by default.
 

@@ -139,7 +139,8 @@ def count(
         3
     """
     limits = checked_limits(max_record_bytes, max_decompressed_bytes)
-    return sum(_count_file(path, compression_type, limits) for path in record_files(paths))
+    codec = checked_compression(compression_type)
+    return sum(_count_file(path, codec, limits) for path in record_files(paths))
 
 
 def _count_file(path: str, compression_type: str, limits: Limits) -> int:
@@ -232,7 +233,9 @@ def verify(
     """
     limits = checked_limits(max_record_bytes, max_decompressed_bytes)
     files = record_files(paths)
-    return VerifyReport([verify_file(path, compression_type, limits) for path in files])
+    return VerifyReport(
+        [verify_file(path, checked_compression(compression_type), limits) for path in files]
+    )
 
 
 def verify_file(

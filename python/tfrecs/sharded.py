@@ -20,6 +20,9 @@ from tfrecs.whole_sets import outdated_manifests
 from tfrecs.wording import counted
 from tfrecs.writer import FileWriter
 
+# Each shard is an open file while records are written.
+MOST_SHARDS = 1_000_000
+
 # With more shards than this at a time, threads of each would be too many altogether.
 MANY_SHARDS = 64
 
@@ -116,6 +119,8 @@ class ShardedWriter:
         limits = [limit for limit in (num_shards, max_bytes, max_records) if limit is not None]
         if len(limits) != 1 or limits[0] < 1:
             raise SpecError("give exactly one of num_shards, max_bytes and max_records, at least 1")
+        if num_shards is not None and num_shards > MOST_SHARDS:
+            raise SpecError(f"num_shards must be at most {MOST_SHARDS:,}, not {num_shards:,}")
         self._template = checked_name(path_template)
         self._folder = pathlib.Path.cwd()  # of relative paths, wherever the process goes
         self._num_shards = num_shards

@@ -8,8 +8,8 @@ from types import TracebackType
 from typing import Any, Self
 
 from tfrecs import _core
-from tfrecs.errors import Error, StateError
-from tfrecs.limits import checked_compression, checked_name, checked_threads
+from tfrecs.errors import Error, SpecError, StateError
+from tfrecs.limits import checked_compression, checked_name, checked_option, checked_threads
 from tfrecs.native import Writing
 from tfrecs.paths import Path
 from tfrecs.records import Records
@@ -120,7 +120,9 @@ class RecordWriter:
         as_zlib = any(option is not None for option in (compression_level, *zlib))
         threads = None if as_zlib else checked_threads(num_threads)
         level = compression_level if level is None else level
-        deflate = (level, *zlib)
+        if not str(mode).isascii():
+            raise SpecError(f'mode must be "w", "x" or "a", not {mode!r}')
+        deflate = tuple(map(checked_option, (level, *zlib)))
         codec = checked_compression(compression_type)
         digest, sources = self._keeps_digest, self._sources
         how = Writing(codec, mode, atomic, sync, threads, resume, digest, deflate, sources)

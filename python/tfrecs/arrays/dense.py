@@ -34,10 +34,13 @@ def scattered(values: Values, places: IntArray, size: int, default: Any) -> Valu
 
 
 def _filled(shape: tuple[int, ...], dtype: np.dtype[Any], default: Any) -> npt.NDArray[Any]:
-    filler = np.asarray(0 if default is None else default, dtype)
-    if not any(filler.tobytes()):  # which -0.0 has not
-        return np.zeros(shape, dtype)  # the system hands out zeroed pages as they are used
-    return np.full(shape, filler, dtype)
+    try:
+        filler = np.asarray(0 if default is None else default, dtype)
+        if not any(filler.tobytes()):  # which -0.0 has not
+            return np.zeros(shape, dtype)  # the system hands out zeroed pages as they are used
+        return np.full(shape, filler, dtype)
+    except (ValueError, OverflowError) as error:
+        raise SpecError(f"default {default!r} does not fit values of {dtype}: {error}") from error
 
 
 def rows_side_by_side(

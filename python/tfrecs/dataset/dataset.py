@@ -20,7 +20,13 @@ from tfrecs.dataset.trace import Trace
 from tfrecs.dataset.transforms import Transforms
 from tfrecs.features import Features
 from tfrecs.leaves import integration
-from tfrecs.limits import checked_compression, checked_limit, checked_limits, checked_threads
+from tfrecs.limits import (
+    UNREACHED,
+    checked_compression,
+    checked_limit,
+    checked_limits,
+    checked_threads,
+)
 from tfrecs.paths import Paths
 from tfrecs.records import Records
 from tfrecs.salvage import SkippedRegion
@@ -125,7 +131,7 @@ class Dataset(Transforms, Exports, Sources):
             on_skip,
             None
             if max_buffer_bytes is None
-            else checked_limit("max_buffer_bytes", max_buffer_bytes),
+            else min(checked_limit("max_buffer_bytes", max_buffer_bytes), UNREACHED),
         )
         spec = Spec(features, context_features, sequence_features)
         self._node: Node = source_of(paths, spec, reading, progress=bool(progress))

@@ -12,7 +12,13 @@ from tfrecs.dataset.memory import Foreigners, Memory, Opened, RecordSource
 from tfrecs.dataset.node import Node
 from tfrecs.dataset.spec import Spec
 from tfrecs.errors import SpecError
-from tfrecs.limits import checked_compression, checked_limit, checked_limits, checked_natural
+from tfrecs.limits import (
+    UNREACHED,
+    checked_compression,
+    checked_limit,
+    checked_limits,
+    checked_natural,
+)
 from tfrecs.paths import Paths, expand_paths
 from tfrecs.records import Records
 from tfrecs.whole_sets import record_files
@@ -89,7 +95,7 @@ class Sources(ABC):
             >>> list(ds.with_keys())
             [(b'table.csv:2', b'ada,36'), (b'table.csv:3', b'grace,85')]
         """
-        header = checked_natural("skip_header_lines", skip_header_lines)
+        header = min(checked_natural("skip_header_lines", skip_header_lines), UNREACHED)
         call = f"from_lines(skip_header_lines={header}" if header else "from_lines"
         limits = checked_limits(max_record_bytes, max_decompressed_bytes)
         turns = (cycle_length, block_length)
@@ -137,7 +143,7 @@ class Sources(ABC):
             >>> [batch.tolist() for batch in ds.batch(2)]
             [[b'aa', b'bb'], [b'cc']]
         """
-        record = checked_limit("record_bytes", record_bytes)
+        record = min(checked_limit("record_bytes", record_bytes), UNREACHED)
         header = checked_natural("header_bytes", header_bytes)
         footer = checked_natural("footer_bytes", footer_bytes)
         given = {"header_bytes": header, "footer_bytes": footer}
@@ -192,8 +198,8 @@ def _foreign(
     limits: Any,
     turns: tuple[int, int],
 ) -> Foreign:
-    cycle = checked_limit("cycle_length", turns[0])
-    block = checked_limit("block_length", turns[1])
+    cycle = min(checked_limit("cycle_length", turns[0]), UNREACHED)
+    block = min(checked_limit("block_length", turns[1]), UNREACHED)
     compression = checked_compression(compression_type)
     if compression not in ("", "auto", "GZIP", "ZLIB"):
         raise SpecError(

@@ -332,7 +332,10 @@ class Transforms(Batching):
             stop: "first": it ends when one of them does; "all": when all have.
         """
         parts = self._parts(others)
-        given = [1.0] * len(parts) if weights is None else [float(weight) for weight in weights]
+        try:
+            given = [1.0] * len(parts) if weights is None else [float(weight) for weight in weights]
+        except (ValueError, OverflowError):
+            raise SpecError(f"weights must be numbers, not {weights!r}") from None
         if len(given) != len(parts) or not all(0 < weight < np.inf for weight in given):
             raise SpecError(f"{len(parts)} datasets need as many positive weights, not {weights!r}")
         if stop not in STOPS:
