@@ -1,6 +1,7 @@
 """A file has one writer at a time: any other is refused, until the first one is done or dead."""
 
 import errno
+import fcntl
 import os
 import signal
 import subprocess
@@ -230,3 +231,13 @@ def test_a_link_in_the_temporary_files_place_is_not_followed(tmp_path: Path) -> 
             out.write(b"x")
         assert victim.read_bytes() == b"precious"
     assert list(tfrecs.RecordReader(tmp_path / "a")) == [b"x", b"x"]
+
+
+def test_a_reader_with_a_shared_lock_does_not_stop_a_writer_that_replaces(tmp_path: Path) -> None:
+    path = frames.save(tmp_path / "a", OLD)
+    with path.open("rb") as reader:
+        fcntl.flock(reader, fcntl.LOCK_SH)
+        with open_(path, "atomic") as out:
+            out.write(b"new")
+        assert reader.read() == OLD
+    assert list(tfrecs.RecordReader(path)) == [b"new"]

@@ -23,7 +23,12 @@ pub enum Lock {
 /// Asks for the lock, and does not wait for it.
 #[cfg(unix)]
 pub fn take(file: &File) -> Lock {
-    match file.try_lock() {
+    outcome(&file.try_lock())
+}
+
+#[cfg(unix)]
+fn outcome(tried: &Result<(), std::fs::TryLockError>) -> Lock {
+    match tried {
         Ok(()) => Lock::Held,
         Err(std::fs::TryLockError::WouldBlock) => Lock::Busy,
         Err(std::fs::TryLockError::Error(_)) => Lock::Unknown,
@@ -46,16 +51,29 @@ pub fn release(file: &File) {
 #[cfg(not(unix))]
 pub fn release(_: &File) {}
 
-/// Whether a writer has the file of this name open. It is not for long that nobody else can take the lock.
+/// Whether a writer has the file of this name open. For a moment no writer can lock it.
+///
+/// Writers lock exclusively. Asking for a shared lock finds them, and not the readers of other programs, whose
+/// shared locks need not stop a writer that replaces the file.
 #[must_use]
 pub fn is_taken(path: &Path) -> bool {
     File::open(path).is_ok_and(|file| {
-        let lock = take(&file);
+        let lock = share(&file);
         if lock == Lock::Held {
             release(&file);
         }
         lock == Lock::Busy
     })
+}
+
+#[cfg(unix)]
+fn share(file: &File) -> Lock {
+    outcome(&file.try_lock_shared())
+}
+
+#[cfg(not(unix))]
+fn share(_: &File) -> Lock {
+    Lock::Unknown
 }
 
 /// Linux's and macOS's number for "busy".
