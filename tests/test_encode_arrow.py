@@ -2,6 +2,8 @@
 
 import datetime as dt
 import decimal
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -177,6 +179,40 @@ def test_a_stream_that_fails() -> None:
     stream = pa.RecordBatchReader.from_batches(pa.schema([("a", pa.int64())]), batches())
     with pytest.raises(tfrecs.Error, match="the disk is gone"):
         encode_batch(stream)
+
+
+NESTED = """
+import sys
+import pyarrow as pa, tfrecs
+
+def nested(levels):
+    column = pa.array([1])
+    for _ in range(levels):
+        column = pa.ListArray.from_arrays(pa.array([0, len(column)], pa.int32()), column)
+    return column
+
+column = nested(int(sys.argv[1]))
+table = pa.table({"deep": column})
+for given in (
+    table, table.to_batches()[0], table.to_reader(), {"deep": column}, {"deep": table["deep"]}
+):
+    for encode in (tfrecs.encode_batch, tfrecs.encode_sequence_batch):
+        try:
+            encode(given)
+        except (tfrecs.SpecError, TypeError) as error:
+            print(str(error)[:80])
+"""
+
+
+@pytest.mark.parametrize("levels", [65, 66, 1000, 4000])
+def test_columns_nested_deeply_are_refused(levels: int) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", NESTED, str(levels)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    lines = done.stdout.splitlines()
+    assert len(lines) == 10
+    assert lines[0] == 'feature "deep": an Arrow column nested more than 64 levels deep'
 
 
 def test_arrow_arrays_as_columns_of_a_mapping() -> None:

@@ -21,6 +21,8 @@ use tfrecs_core::Error;
 
 use crate::error::Raise;
 
+mod depth;
+
 const SCHEMA: &CStr = c"arrow_schema";
 const ARRAY: &CStr = c"arrow_array";
 const STREAM: &CStr = c"arrow_array_stream";
@@ -127,8 +129,24 @@ fn import_stream(object: &Bound<'_, PyAny>) -> PyResult<ArrayStreamReader> {
         .cast::<FFI_ArrowArrayStream>();
     // SAFETY: the capsule's name promises an ArrowArrayStream; it is moved out here, which leaves a
     // released one behind, as the interface prescribes.
-    let reader = unsafe { ArrayStreamReader::from_raw(stream.as_ptr()) };
+    let mut stream = unsafe { FFI_ArrowArrayStream::from_raw(stream.as_ptr()) };
+    check_depth(&mut stream).or_raise(py)?;
+    let reader = ArrayStreamReader::try_new(stream);
     reader.map_err(|error| refused(&error)).or_raise(py)
+}
+
+/// Refuses a stream of columns that are nested too deeply, before the reader takes its schema apart.
+fn check_depth(stream: &mut FFI_ArrowArrayStream) -> Result<(), Error> {
+    let Some(get_schema) = stream.get_schema().filter(|_| stream.release().is_some()) else {
+        return Ok(()); // the reader reports it
+    };
+    let mut schema = FFI_ArrowSchema::empty();
+    // SAFETY: a stream that is not released answers this call, and fills in the empty schema.
+    let failed = unsafe { get_schema(stream, &raw mut schema) } != 0;
+    if failed || schema.release().is_none() {
+        return Ok(()); // the reader asks again and reports why
+    }
+    depth::check(&schema)
 }
 
 fn import_array(object: &Bound<'_, PyAny>) -> PyResult<RecordBatch> {
@@ -166,7 +184,10 @@ fn import_data(object: &Bound<'_, PyAny>) -> PyResult<ArrayData> {
         return Err(Error::spec(text)).or_raise(object.py());
     }
     // SAFETY: as above.
-    let data = unsafe { from_ffi(array, schema.as_ref()) };
+    let schema = unsafe { schema.as_ref() };
+    depth::check(schema).or_raise(object.py())?;
+    // SAFETY: as above.
+    let data = unsafe { from_ffi(array, schema) };
     data.map_err(|error| refused(&error)).or_raise(object.py())
 }
 
