@@ -44,6 +44,7 @@ LEAF_BASES = {
     "tfrecs.media.pixels",
     "tfrecs.media.png",
     "tfrecs.media.resizing",
+    "tfrecs.media.waiting",
     "tfrecs.cli.app",
     "tfrecs.cli.preview",
     "tfrecs.cli.regions",

@@ -1,6 +1,7 @@
 """Encoded sound in bytes features: WAV and FLAC, to arrays."""
 
 from collections.abc import Sequence
+from functools import partial
 from io import BytesIO
 from typing import Any, NamedTuple
 
@@ -22,6 +23,7 @@ from tfrecs.media.batches import (
     decode_one,
     single,
 )
+from tfrecs.media.waiting import call_interruptibly
 
 try:
     import soundfile
@@ -33,7 +35,8 @@ except ModuleNotFoundError as error:
 MAX_SAMPLES = 1 << 28
 
 _DTYPES = ("float32", "float64", "int16", "int32")
-_BLOCK = 1 << 16  # frames read at a time: a header may announce more than there are
+_BLOCK = 1 << 16  # samples read at a time: a header may announce more than there are
+_SHORT_BYTES = 1 << 14  # less than this is decoded at once: Ctrl-C waits for it
 _UNKNOWN_LENGTH = 0xFFFFFFFF  # in the header of a WAV file that was written to a pipe
 
 
@@ -122,7 +125,9 @@ def decode_audio(
     source = Source(feature, records, example_names)
 
     def decode(data: bytes) -> Audio:
-        return _fitted(_read(data, name, limit), channels, frames)
+        read = partial(_read, data, name, limit)
+        audio = read() if len(data) <= _SHORT_BYTES else call_interruptibly(read)
+        return _fitted(audio, channels, frames)
 
     if (data := single(contents)) is not None:
         if on_error == "skip":
@@ -192,7 +197,8 @@ def _samples(file: Any, dtype: str, limit: int) -> npt.NDArray[Any]:
     """Return all samples, shape (frames, channels)."""
     announced, blocks, frames = file.frames, [], 0
     _check_limit(announced * file.channels, limit)
-    while len(block := file.read(_BLOCK, dtype=dtype, always_2d=True)):
+    most = max(_BLOCK // file.channels, 1)
+    while len(block := file.read(most, dtype=dtype, always_2d=True)):
         blocks.append(block)
         frames += len(block)
         _check_limit(frames * file.channels, limit)

@@ -1,7 +1,6 @@
 """Decoding one value or many, on several threads, each error with its position."""
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from threading import Lock
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
@@ -13,6 +12,7 @@ from tfrecs import _core
 from tfrecs.arrays import BytesArray
 from tfrecs.errors import Error, ParseError, SpecError
 from tfrecs.limits import checked_threads
+from tfrecs.media.waiting import run_threads
 from tfrecs.wording import counted, plural
 
 OnError: TypeAlias = Literal["raise", "skip"]
@@ -213,12 +213,12 @@ class _Work(Generic[Value]):
         if threads <= 1:
             self._take_turns()
             return
-        with ThreadPoolExecutor(threads, thread_name_prefix="tfrecs-decode") as pool:
-            try:
-                for turn in [pool.submit(self._take_turns) for _ in range(threads)]:
-                    turn.result()
-            finally:
-                self._stopped = True  # such as by Ctrl-C: nobody begins another value
+        try:
+            for error in run_threads(self._take_turns, threads):
+                if error is not None:
+                    raise error
+        finally:
+            self._stopped = True  # such as by Ctrl-C: nobody begins another value
 
     def _take_turns(self) -> None:
         # Values are begun in order, so that no value before the first broken one is left out.

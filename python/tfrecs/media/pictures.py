@@ -20,6 +20,7 @@ from tfrecs.media.batches import broken
 from tfrecs.media.headers import Format, Header, read_header
 from tfrecs.media.pixels import COLOUR, GREY, Pixels, to_channels, to_dtype, upright
 from tfrecs.media.resizing import reduced_size, resized
+from tfrecs.media.waiting import call_interruptibly
 
 try:
     import simplejpeg
@@ -29,6 +30,15 @@ except ModuleNotFoundError:
 MAX_PIXELS = 89_478_485  # as Pillow's own
 
 HAS_FAST_DCT = simplejpeg is not None
+
+# Images below both are decoded within a few hundredths of a second: Ctrl-C waits for them.
+_SHORT_PIXELS, _SHORT_BYTES = 1 << 20, 1 << 17
+
+# A scan of a JPEG costs about as much as its pixels. A progressive one has some ten; this many
+# scans of an image with as many pixels as allowed are decoded.
+_SCANS = 20
+# A frame costs at least about as much as so many pixels, however few it has.
+_LEAST_FRAME = 1 << 14
 
 _CMYK, _WITH_ALPHA = 4, 6  # colour types, as headers.py gives them
 
@@ -65,6 +75,30 @@ class Wanted:
                 "which protects from images that fill the memory"
             )
 
+    def limit_frames(self, frames: int, pixels: int, what: str) -> None:
+        """Refuse an animation that is too large, or of too many frames."""
+        self.limit(frames * pixels, what)
+        most = max(self.max_pixels, MAX_PIXELS) // _LEAST_FRAME
+        if frames > most:
+            raise broken(
+                f"{what}: more than {most:,}, one for each {_LEAST_FRAME:,} of "
+                f"max_pixels={self.max_pixels:,}, which protects from images that take too long"
+            )
+
+    def limit_scans(self, header: Header) -> None:
+        """Refuse a JPEG of which too many scans go over all its pixels."""
+        most = _SCANS * self.max_pixels
+        # A scan takes ten bytes at least; so hardly any file has to be looked through.
+        if len(header.plain) // 10 * header.pixels <= most:
+            return
+        scans = header.plain.count(b"\xff\xda")
+        if scans > _SCANS and (cost := scans * header.pixels) > most:
+            raise broken(
+                f"the JPEG image has {scans:,} scans of {header.pixels:,} pixels, and so {cost:,} "
+                f"to decode: more than {_SCANS} times max_pixels={self.max_pixels:,}, which "
+                "protects from images that take too long"
+            )
+
 
 def decode(data: bytes, wanted: Wanted) -> Pixels:
     """Return the image in `data` as it is wanted.
@@ -78,7 +112,7 @@ def decode(data: bytes, wanted: Wanted) -> Pixels:
         if header.format != "gif":
             size = f"{header.width} wide and {header.height} high"
             wanted.limit(header.pixels, f"the {name} image is {size}")
-        pixels = _DECODERS[header.format](header, wanted)
+        pixels = _decoded(header, wanted)
     pixels = to_channels(pixels, wanted.channels)
     if wanted.orient:
         pixels = upright(pixels, header.orientation)
@@ -86,6 +120,15 @@ def decode(data: bytes, wanted: Wanted) -> Pixels:
         pixels = resized(pixels, wanted.size, wanted.resample)
     out = to_dtype(pixels, wanted.dtype, png=header.format == "png")
     return np.require(out, requirements=["C", "W"])
+
+
+def _decoded(header: Header, wanted: Wanted) -> Pixels:
+    """Return the pixels of an image; what takes long does not keep Ctrl-C waiting."""
+    decoder = _DECODERS[header.format]
+    is_short = header.format != "gif" and header.pixels * header.frames <= _SHORT_PIXELS
+    if is_short and len(header.plain) <= _SHORT_BYTES:
+        return decoder(header, wanted)
+    return call_interruptibly(lambda: decoder(header, wanted))
 
 
 @contextmanager
@@ -103,6 +146,7 @@ def pillow_errors(what: str) -> Iterator[None]:
 
 
 def _jpeg(header: Header, wanted: Wanted) -> Pixels:
+    wanted.limit_scans(header)
     if (pixels := _turbo(header, wanted)) is not None:
         return pixels
     with JpegImageFile(BytesIO(header.plain)) as image:
@@ -219,7 +263,7 @@ def _bmp_of_grey(header: Header) -> Pixels | None:
 
 def _webp(header: Header, wanted: Wanted) -> Pixels:
     frames = header.frames if wanted.expand_animations else 1
-    wanted.limit(frames * header.pixels, f"the WebP image has {frames} frames")
+    wanted.limit_frames(frames, header.pixels, f"the WebP image has {frames:,} frames")
     mode = "RGBA" if header.color_type == _WITH_ALPHA else "RGB"
     shown = []
     with WebPImageFile(BytesIO(header.plain)) as image:
@@ -237,8 +281,8 @@ def _gif(header: Header, wanted: Wanted) -> Pixels:
     if not height * width:
         raise broken("the GIF image has no frame with pixels")
     chosen = found if wanted.expand_animations else found[:1]
-    what = f"the GIF image has {len(chosen)} frames, {width} wide and {height} high"
-    wanted.limit(len(chosen) * width * height, what)
+    what = f"the GIF image has {len(chosen):,} frames, {width} wide and {height} high"
+    wanted.limit_frames(len(chosen), width * height, what)
     shown = np.zeros((len(chosen), height, width, COLOUR), np.uint8)
     for number, frame in enumerate(chosen):
         if number:
