@@ -98,3 +98,29 @@ fn forged_headers_cost_little() {
         }
     }
 }
+
+/// Records that are damaged side by side do not each look at those that follow.
+#[test]
+fn many_damaged_records_cost_little() {
+    const RECORDS: usize = 20_000;
+    let record = framed(&[7; 84]);
+    let mut file = record.repeat(RECORDS);
+    for place in (12..file.len()).step_by(record.len()) {
+        file[place + 40] ^= 0x5a;
+    }
+    let place = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(place.path(), &file).unwrap();
+    let options = SalvageOptions {
+        compression: Some(Compression::None),
+        ..SalvageOptions::default()
+    };
+    let before = work::done();
+    let mut salvage = Salvage::open(place.path(), options).unwrap();
+    let mut skipped = 0;
+    while let Some(piece) = salvage.next_piece(4096).unwrap() {
+        skipped += usize::from(matches!(piece, Piece::Skipped(_)));
+    }
+    let (spent, strict) = (work::done() - before, STRICT * file.len() as u64);
+    assert_eq!(skipped, RECORDS);
+    assert!(spent <= 4 * MOST * strict, "{spent} of {strict}");
+}

@@ -171,20 +171,52 @@ pub fn hop(view: &mut View, claimed: u64) -> Result<Tail> {
     }
 }
 
-/// Whether headers follow one another from `at` on, for more than `enough` bytes or up to the end of the file.
+/// A stretch of a file in which headers follow one another, as far as it has been followed.
 ///
-/// # Errors
-/// Of the operating system.
-pub fn goes_on(view: &mut View, at: u64, enough: u64) -> Result<bool> {
-    let mut end = at;
-    while end < view.size() {
-        if end - at > enough {
-            return Ok(true);
+/// Damaged records that stand side by side all ask whether headers follow, each for a megabyte: what
+/// one has followed the next need not.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Followed {
+    at: u64,
+    reached: u64,
+}
+
+impl Followed {
+    /// Whether headers follow one another from `at` on, for more than `enough` bytes or up to the end of the file.
+    ///
+    /// # Errors
+    /// Of the operating system.
+    pub fn goes_on(&mut self, view: &mut View, at: u64, enough: u64) -> Result<bool> {
+        self.move_to(view, at)?;
+        while self.reached < view.size() {
+            if self.reached - at > enough {
+                return Ok(true);
+            }
+            match next(view, self.reached)? {
+                Some(end) => self.reached = end,
+                None => return Ok(false),
+            }
         }
-        match view.header(end)? {
-            Some(length) => end = end.saturating_add(AROUND).saturating_add(length),
-            None => return Ok(false),
-        }
+        Ok(self.reached == view.size())
     }
-    Ok(end == view.size())
+
+    /// Keeps what is known if `at` is one of the headers followed, else begins there.
+    fn move_to(&mut self, view: &mut View, at: u64) -> Result<()> {
+        while self.at < at
+            && self.at < self.reached
+            && let Some(end) = next(view, self.at)?
+        {
+            self.at = end;
+        }
+        if self.at != at {
+            *self = Self { at, reached: at };
+        }
+        Ok(())
+    }
+}
+
+/// Where the record ends whose sound header is at `at`.
+fn next(view: &mut View, at: u64) -> Result<Option<u64>> {
+    let length = view.header(at)?;
+    Ok(length.map(|length| at.saturating_add(AROUND).saturating_add(length)))
 }

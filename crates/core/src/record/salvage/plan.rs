@@ -4,7 +4,7 @@ use super::super::frame::HEADER;
 use super::super::records::Records;
 use super::flat;
 use super::frames::{AROUND, Frame, frame, is_like_header, is_whole, lands, reason};
-use super::islands::{self, Island, Islands, Tail, goes_on};
+use super::islands::{self, Followed, Island, Islands, Tail};
 use super::judge::{Sizes, Verdict, judge};
 use super::nesting::{Nesting, next_sound};
 use super::view::View;
@@ -32,6 +32,8 @@ pub struct Known {
     pub nesting: Nesting,
     /// Up to where they have been looked into.
     looked: u64,
+    /// Where headers follow one another.
+    followed: Followed,
     /// Whether all the file looks as if none did.
     is_likely: bool,
 }
@@ -108,7 +110,7 @@ fn as_claimed(view: &mut View, damage: u64, known: &mut Known) -> Result<Option<
     }
     known.sizes.largest = known.sizes.largest.max(end - damage);
     let enough = ENOUGH.0.max(known.sizes.largest.saturating_mul(ENOUGH.1));
-    if !lands(view, end)? || !goes_on(view, end, enough)? {
+    if !lands(view, end)? || !known.followed.goes_on(view, end, enough)? {
         return Ok(None);
     }
     if !known.nesting.is_found && next_sound(view, damage + 1, end)?.is_some() {
