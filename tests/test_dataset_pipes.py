@@ -159,9 +159,13 @@ def test_a_copy_begins_anew(pipe_of: Callable[[bytes], Path], tmp_path: Path) ->
     ds = tfrecs.Dataset(pipe_of(framed(RECORDS, tmp_path)))
     copy = pickle.loads(pickle.dumps(ds))
     assert list(ds) == RECORDS
-    path = pipe_of(framed(RECORDS, tmp_path))
-    path.rename(tmp_path / "pipe-0")
-    assert list(islice(copy, 10)) == RECORDS
+    it = iter(copy)
+    writer = threading.Thread(
+        target=(tmp_path / "pipe-0").write_bytes, args=(framed(RECORDS, tmp_path),), daemon=True
+    )
+    writer.start()
+    assert list(islice(it, 10)) == RECORDS
+    writer.join()
 
 
 def test_files_are_read_as_often_as_one_likes(tmp_path: Path) -> None:

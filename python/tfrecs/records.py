@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Self
 
 from tfrecs import _core
-from tfrecs.errors import Error, MissingFileError, SpecError
+from tfrecs.errors import Error, MissingFileError, OutOfMemoryError, SpecError
 from tfrecs.leftovers import missing_file
 from tfrecs.limits import (
     NO_LIMITS,
@@ -244,14 +244,16 @@ def verify_file(
     """Verify one file; see verify()."""
     try:
         reader = _core.Reader(path, compression_type, verify=True, limits=limits)
-    except SpecError:
-        raise  # the request is wrong, not the file
+    except (SpecError, OutOfMemoryError):
+        raise  # the request is wrong, or the machine, not the file
     except Error as error:
         return FileReport(path, 0, None, error)
     found = reader.compression_type
     try:
         while reader.skip(1 << 16):
             pass
+    except OutOfMemoryError:
+        raise
     except Error as error:
         return FileReport(path, reader.tell()[0], found, error)
     return FileReport(path, reader.tell()[0], found)

@@ -24,10 +24,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 #[cfg_attr(all(target_os = "linux", not(miri)), path = "memory/linux.rs")]
 #[cfg_attr(not(any(target_os = "linux", miri)), path = "memory/elsewhere.rs")]
 mod pages;
+mod reserve;
 mod size;
 #[cfg(test)]
 mod tests;
 
+use crate::error::{ErrorKind, Result};
 use size::{LARGEST, SIZES, Size};
 
 /// The most bytes that are kept free: about those of the batches that are in the making at a time.
@@ -214,6 +216,64 @@ pub fn zeros(size: usize) -> Option<Vec<u8>> {
     Some(all.into_vec())
 }
 
+impl Memory {
+    /// A new block, after all else: with what is kept free given back, and from the reserve.
+    #[cold]
+    fn last_resort(&self, size: Option<Size>, layout: Layout, zeroed: bool) -> *mut u8 {
+        self.clear();
+        let block = match size {
+            Some(size) => size.new_block(layout.size(), zeroed),
+            // SAFETY: the caller's, whose layout it is.
+            None => unsafe { System.alloc_zeroed(layout) },
+        };
+        if !block.is_null() {
+            return block;
+        }
+        let block = reserve::alloc(layout);
+        if zeroed && !block.is_null() {
+            // SAFETY: the block is as large as that, and ours.
+            unsafe { block.write_bytes(0, layout.size()) };
+        }
+        block
+    }
+
+    #[inline]
+    fn or_last(&self, block: *mut u8, size: Option<Size>, layout: Layout, zeroed: bool) -> *mut u8 {
+        if block.is_null() {
+            self.last_resort(size, layout, zeroed)
+        } else {
+            block
+        }
+    }
+}
+
+/// Fails if there is no memory for so many bytes more: before work begins that cannot say so itself.
+///
+/// # Errors
+/// [`ErrorKind::OutOfMemory`].
+pub fn check_room(size: usize) -> Result<()> {
+    let none = || ErrorKind::OutOfMemory(size).into();
+    let layout = Layout::array::<u8>(size).map_err(|_| none())?;
+    let Some(size) = Size::of(layout).filter(|size| size.is_large()) else {
+        return Ok(()); // so little that the reserve has it
+    };
+    let block = size.new_block(0, false);
+    if block.is_null() {
+        return Err(none());
+    }
+    // SAFETY: a new block of this size. It is not kept: nobody has used it.
+    unsafe { size.drop_block(block) };
+    Ok(())
+}
+
+/// So many zeros, or an error.
+///
+/// # Errors
+/// [`ErrorKind::OutOfMemory`].
+pub fn try_zeros(size: usize) -> Result<Vec<u8>> {
+    zeros(size).ok_or_else(|| ErrorKind::OutOfMemory(size).into())
+}
+
 impl Default for Memory {
     fn default() -> Self {
         Self::new()
@@ -225,22 +285,25 @@ impl Default for Memory {
 unsafe impl GlobalAlloc for Memory {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let Some(size) = Size::of(layout) else {
+        let size = Size::of(layout);
+        let block = match size {
             // SAFETY: the caller's.
-            return unsafe { System.alloc(layout) };
+            None => unsafe { System.alloc(layout) },
+            Some(size) => (self.take(size)).unwrap_or_else(|| size.new_block(layout.size(), false)),
         };
-        self.take(size)
-            .unwrap_or_else(|| size.new_block(layout.size(), false))
+        self.or_last(block, size, layout, false)
     }
 
     #[inline]
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         let Some(size) = Size::of(layout) else {
             // SAFETY: the caller's.
-            return unsafe { System.alloc_zeroed(layout) };
+            let block = unsafe { System.alloc_zeroed(layout) };
+            return self.or_last(block, None, layout, true);
         };
         let Some(block) = self.take(size) else {
-            return size.new_block(layout.size(), true);
+            let block = size.new_block(layout.size(), true);
+            return self.or_last(block, Some(size), layout, true);
         };
         // SAFETY: the block is as large as that, and ours.
         unsafe { block.write_bytes(0, layout.size()) };
@@ -250,6 +313,7 @@ unsafe impl GlobalAlloc for Memory {
     #[inline]
     unsafe fn dealloc(&self, address: *mut u8, layout: Layout) {
         match Size::of(layout) {
+            _ if reserve::owns(address) => reserve::release(address, layout),
             // SAFETY: the caller's; blocks of this layout come from there.
             None => unsafe { System.dealloc(address, layout) },
             // SAFETY: as above.
@@ -261,8 +325,19 @@ unsafe impl GlobalAlloc for Memory {
         // SAFETY: the caller says that `new_size` makes a layout.
         let wanted = unsafe { Layout::from_size_align_unchecked(new_size, layout.align()) };
         match (Size::of(layout), Size::of(wanted)) {
-            // SAFETY: the caller's.
-            (None, None) => unsafe { System.realloc(address, layout, new_size) },
+            // SAFETY: both have as many bytes as their layouts say.
+            _ if reserve::owns(address) => unsafe {
+                self.moved(address, layout, self.alloc(wanted), new_size)
+            },
+            (None, None) => {
+                // SAFETY: the caller's.
+                let block = unsafe { System.realloc(address, layout, new_size) };
+                if !block.is_null() {
+                    return block;
+                }
+                // SAFETY: nothing has changed; both have as many bytes as their layouts say.
+                unsafe { self.moved(address, layout, self.alloc(wanted), new_size) }
+            }
             (Some(size), Some(new)) if size == new => address,
             (Some(size), Some(new)) if size.is_large() && new.is_large() => {
                 let kept = self.take(new);
@@ -274,7 +349,8 @@ unsafe impl GlobalAlloc for Memory {
                 }
                 let other = if other.is_null() {
                     // All of it in large pages, so that it can be moved as it is when it grows again.
-                    new.new_block(new.bytes, false)
+                    let block = new.new_block(new.bytes, false);
+                    self.or_last(block, Some(new), wanted, false)
                 } else {
                     other
                 };

@@ -14,8 +14,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::error::{Error, Result};
-use crate::interrupt;
+use crate::error::{Error, ErrorKind, Result};
+use crate::{interrupt, memory};
 
 /// How long waiting goes on before signals are asked for.
 const PULSE: Duration = Duration::from_millis(50);
@@ -24,6 +24,10 @@ const PULSE: Duration = Duration::from_millis(50);
 /// pipe into which nobody writes may never, and is left behind. Whoever was stopped by a signal has no time
 /// to lose, and waits for one [`PULSE`].
 const FAREWELL: Duration = Duration::from_millis(500);
+
+/// What a thread takes as it begins: its stack, and what the system keeps for it. Where that is not there, the system
+/// ends the process when the thread has begun.
+const FOR_A_THREAD: usize = 6 << 20;
 
 /// How many threads of this process can run at the same time.
 #[must_use]
@@ -65,6 +69,9 @@ pub fn in_parallel<J: Send>(
     thread::scope(|scope| {
         for number in 0..others {
             let name = format!("tfrecs-{number}");
+            if memory::check_room(FOR_A_THREAD).is_err() {
+                break;
+            }
             // Where there is no thread to be had, the others do more.
             let _ = thread::Builder::new().name(name).spawn_scoped(scope, || {
                 interrupt::stop_by(&stop);
@@ -75,6 +82,16 @@ pub fn in_parallel<J: Send>(
     });
     let failed = failed.into_inner().unwrap_or_else(PoisonError::into_inner);
     failed.map_or(Ok(()), |(_, error)| Err(error))
+}
+
+fn spawn(number: usize, job: impl FnOnce() + Send + 'static) -> Result<()> {
+    memory::check_room(FOR_A_THREAD)?;
+    let name = format!("tfrecs-{number}");
+    let started = thread::Builder::new().name(name).spawn(job);
+    started.map(drop).map_err(|error| {
+        let text = format!("cannot start a thread: {error}");
+        ErrorKind::Io(error.kind(), error.raw_os_error(), text).into()
+    })
 }
 
 /// How much may be waiting, or in the making.
@@ -193,14 +210,17 @@ impl<T: Send + 'static> Ordered<T> {
             let (source, work) = (Arc::clone(&source), make_worker());
             // Counted here, so that nobody finds none at work before they have begun.
             let at_work = AtWork::begin(&shared);
-            thread::Builder::new()
-                .name(format!("tfrecs-{number}"))
-                .spawn(move || {
-                    at_work.run(&source, work);
-                    // With the last one the source goes, which may have threads of its own.
-                    drop(source);
-                    drop(at_work);
-                })?;
+            let job = move || {
+                at_work.run(&source, work);
+                // With the last one the source goes, which may have threads of its own.
+                drop(source);
+                drop(at_work);
+            };
+            match spawn(number, job) {
+                // Fewer do the work.
+                Err(_) if number > 0 => break,
+                started => started?,
+            }
         }
         Ok(ordered)
     }

@@ -12,6 +12,7 @@ use crate::error::{Error, Result};
 use crate::example::Decode;
 use crate::example::decode::{RecordError, for_each_group};
 use crate::example::values::Outlook;
+use crate::memory;
 use crate::ordered::{Ordered, Room};
 use crate::record::identity::Samples;
 use crate::record::salvage::SkippedRegion;
@@ -242,7 +243,7 @@ fn records_of(
         }
         begin += part.len();
     }
-    Ok(joined(read))
+    joined(read)
 }
 
 /// What finds the parts of batches.
@@ -358,7 +359,9 @@ impl<D: Decode> Worker<D> {
 
     /// The columns of a batch, and the places of its records.
     pub fn decode(&mut self, parts: &[Part]) -> Result<(D::Batch, Records)> {
-        self.decoder.begin(outlook_of(parts));
+        let outlook = outlook_of(parts);
+        check_room(&outlook)?;
+        self.decoder.begin(outlook);
         let mut row = 0;
         for part in parts {
             match part {
@@ -369,7 +372,7 @@ impl<D: Decode> Worker<D> {
         }
         let columns = self.decoder.finish();
         let columns = columns.map_err(|error| Error::spec(error.to_string()))?;
-        Ok((columns, joined(parts.iter().map(Part::places).collect())))
+        Ok((columns, joined(parts.iter().map(Part::places).collect())?))
     }
 
     /// The columns of a batch, and its records, which have been checked.
@@ -441,6 +444,16 @@ fn side_by_side<'a>(group: &[&'a [u8]], room: &'a mut Vec<u8>) -> Vec<&'a [u8]> 
     };
     group.iter().map(next).collect()
 }
+
+/// Fails if there is no memory for columns of so many records, which grow without asking: as many bytes as the records
+/// have, doubled as they grow, and some for each row.
+fn check_room(outlook: &Outlook) -> Result<()> {
+    let for_rows = outlook.rows.saturating_mul(EACH_ROW);
+    memory::check_room(outlook.bytes.saturating_mul(2).saturating_add(for_rows))
+}
+
+/// Splits, masks and numbers of a row, as far as they have more bytes than in the record.
+const EACH_ROW: usize = 64;
 
 fn outlook_of(parts: &[Part]) -> Outlook {
     Outlook {

@@ -181,17 +181,27 @@ impl Buffer {
         };
         // Too little to give all of the buffer away for, or less than would stay.
         let is_small = held < self.bytes.len() / 4 || held < unread;
-        let rest = (!is_small).then(|| self.lent.take_to_grow(unread + ahead, unread + CHUNK));
-        let Some(mut rest) = rest.flatten() else {
-            let batch = self.bytes.get(first..self.start).unwrap_or_default();
-            return (Arc::new(batch.to_vec()), 0);
-        };
+        if is_small && let Some(copy) = self.copied(first) {
+            return (Arc::new(copy), 0);
+        }
+        let rest = self.lent.take_to_grow(unread + ahead, unread + CHUNK);
+        // Without memory for what is read ahead, there is room for what is unread at least.
+        let mut rest = rest.unwrap_or_else(|| vec![0; unread]);
         self.copy_kept(&mut rest);
         self.start = 0;
         self.end = unread;
         let bytes = Arc::new(std::mem::replace(&mut self.bytes, rest));
         self.lent.lend(&bytes);
         (bytes, first)
+    }
+
+    /// A copy of the bytes of the batch, which begins at `first`, if there is memory for it.
+    fn copied(&self, first: usize) -> Option<Vec<u8>> {
+        let batch = self.bytes.get(first..self.start).unwrap_or_default();
+        let mut copy = Vec::new();
+        copy.try_reserve_exact(batch.len()).ok()?;
+        copy.extend_from_slice(batch);
+        Some(copy)
     }
 
     fn make_room(&mut self, missing: usize, known: bool) -> Result<(), usize> {

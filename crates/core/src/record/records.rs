@@ -96,12 +96,15 @@ impl Records {
     }
 
     /// The records of all `parts`, frames and all, in one buffer.
-    #[must_use]
-    pub fn concat(parts: &[Self]) -> Self {
-        let total = parts.iter().map(|part| part.region().len()).sum();
+    ///
+    /// # Errors
+    /// There is no memory for it.
+    pub fn concat(parts: &[Self]) -> Result<Self> {
+        let total: usize = parts.iter().map(|part| part.region().len()).sum();
         let count = parts.iter().map(Self::len).sum();
-        let (mut bytes, mut spans) = (Vec::with_capacity(total), Vec::with_capacity(count));
-        let mut origins = Vec::new();
+        let (mut bytes, mut spans, mut origins) = (Vec::new(), Vec::new(), Vec::new());
+        let reserved = (bytes.try_reserve_exact(total)).and(spans.try_reserve_exact(count));
+        reserved.map_err(|_| ErrorKind::OutOfMemory(total))?;
         for part in parts {
             let start = part.region().start;
             let region = part.bytes.get(part.region()).unwrap_or_default();
@@ -120,7 +123,7 @@ impl Records {
             }));
             bytes.extend_from_slice(region);
         }
-        Self::new(Arc::new(bytes), spans, origins)
+        Ok(Self::new(Arc::new(bytes), spans, origins))
     }
 
     /// Where the frames of the records lie.
@@ -385,7 +388,8 @@ mod tests {
         }
         assert_eq!(records.slice(1..1).frames(), None);
         assert_eq!(records.parts([(0, 1..2)].into_iter()).frames(), None);
-        assert_eq!(Records::concat(&[records.clone(), records]).frames(), None);
+        let both = Records::concat(&[records.clone(), records]).unwrap();
+        assert_eq!(both.frames(), None);
         let plain: Records = [&b"one"[..]].into_iter().collect();
         assert_eq!(plain.frames(), None);
     }

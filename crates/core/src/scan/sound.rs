@@ -45,15 +45,15 @@ fn one_by_one(len: usize, mut read: impl FnMut(Range<usize>) -> Result<Records>)
         }
     }
     Ok(Sound {
-        records: joined(sound),
+        records: joined(sound)?,
         error: failed,
     })
 }
 
 /// The same records as one batch.
-pub(super) fn joined(parts: Vec<Records>) -> Records {
+pub(super) fn joined(parts: Vec<Records>) -> Result<Records> {
     match <[Records; 1]>::try_from(parts) {
-        Ok([records]) => records,
+        Ok([records]) => Ok(records),
         Err(parts) => Records::concat(&parts),
     }
 }

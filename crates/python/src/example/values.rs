@@ -7,11 +7,11 @@ use pyo3::buffer::{Element, PyUntypedBuffer};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyFloat, PyInt, PyList, PyString, PyTuple, PyType};
-use tfrecs_core::Error;
 use tfrecs_core::example::encode::FeatureValues;
 use tfrecs_core::example::{Kind, ListEncoder};
+use tfrecs_core::{Error, memory};
 
-use crate::error::raise;
+use crate::error::{Raise, raise};
 
 /// The longest text, in characters, that is taken as the UTF-8 that its `str` keeps: of what is not
 /// ASCII, Python makes it for that, and it stays as long as the `str`.
@@ -26,14 +26,21 @@ pub fn with_values<'py>(
     plain: &Bound<'py, PyAny>,
     visit: impl FnOnce(FeatureValues<'_>),
 ) -> PyResult<()> {
-    let failed = |refusal: Refusal| refusal.raise(value.py(), name);
+    let py = value.py();
+    let failed = |refusal: Refusal| refusal.raise(py, name);
     let only = only_item(value);
     match Scalar::known(only.as_ref().unwrap_or(value)).map_err(failed)? {
-        Some(Scalar::Bytes(value)) => visit(FeatureValues::Bytes(&[value])),
+        Some(Scalar::Bytes(value)) => {
+            // Twice in the message as it is made, and once as it is handed out.
+            check_room(value.len(), 3).or_raise(py)?;
+            visit(FeatureValues::Bytes(&[value]));
+        }
         Some(Scalar::Float32(value)) => visit(FeatureValues::Float32(&[value])),
         Some(Scalar::Int64(value)) => visit(FeatureValues::Int64(&[value])),
         Some(Scalar::Text(value)) => visit(FeatureValues::Bytes(&[value.as_bytes()])),
         None => {
+            // A number of 8 bytes takes up to 10 in the list, which may double as it grows, and in the message.
+            check_room(value.len().unwrap_or_default(), 40).or_raise(py)?;
             list.clear();
             push(list, name, value, plain)?;
             visit(list.values());
@@ -41,6 +48,17 @@ pub fn with_values<'py>(
     }
     Ok(())
 }
+
+/// Fails if there is no memory to encode so many items; few need not be looked after.
+#[inline]
+fn check_room(items: usize, each: usize) -> tfrecs_core::Result<()> {
+    if items < FEW {
+        return Ok(());
+    }
+    memory::check_room(items.saturating_mul(each))
+}
+
+const FEW: usize = 64 << 10;
 
 /// The item of a list that has just one.
 #[inline]

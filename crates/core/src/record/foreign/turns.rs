@@ -157,10 +157,10 @@ impl Turns {
                 Ok(None) | Err(_) => break,
             }
         }
-        Ok(match <[Records; 1]>::try_from(parts) {
-            Ok([records]) => records,
+        match <[Records; 1]>::try_from(parts) {
+            Ok([records]) => Ok(records),
             Err(parts) => Records::concat(&parts),
-        })
+        }
     }
 
     fn is_pending(&self) -> bool {

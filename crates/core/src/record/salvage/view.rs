@@ -5,8 +5,9 @@ use std::fs::File;
 use super::super::crc::{self, prefix};
 use super::super::extent;
 use super::super::frame::{self, FOOTER, HEADER};
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use crate::interrupt::Pulse;
+use crate::memory;
 
 /// How much is read at once.
 const BLOCK: u64 = 256 << 10;
@@ -121,7 +122,10 @@ impl View {
         let mut bytes = spare.map(|block| block.bytes).unwrap_or_default();
         let start = number * BLOCK;
         let room = (BLOCK + OVERLAP as u64).min(self.size.saturating_sub(start));
-        bytes.resize(usize::try_from(room).unwrap_or_default(), 0);
+        let room = usize::try_from(room).unwrap_or_default();
+        let reserved = bytes.try_reserve(room.saturating_sub(bytes.len()));
+        reserved.map_err(|_| ErrorKind::OutOfMemory(room))?;
+        bytes.resize(room, 0);
         let count = extent::fill(&self.file, &mut bytes, start)?;
         work::add(count as u64);
         // A file that has become shorter meanwhile reads as zeros there.
@@ -135,7 +139,8 @@ impl View {
     /// # Errors
     /// Of the operating system.
     pub fn read(&mut self, begin: u64, end: u64) -> Result<Vec<u8>> {
-        let mut bytes = vec![0; usize::try_from(end.saturating_sub(begin)).unwrap_or_default()];
+        let size = usize::try_from(end.saturating_sub(begin)).unwrap_or_default();
+        let mut bytes = memory::try_zeros(size)?;
         let mut at = begin;
         for piece in bytes.chunks_mut(PIECE) {
             self.heed_signals()?;
