@@ -57,6 +57,7 @@ class Suite:
 
 OTHER_ENVIRONMENTS = [f"--ignore=tests/{it}" for it in ("oracle", "integrations", "trainers")]
 TABLES = [f"tests/test_dataset_{it}.py" for it in ("shared", "resume", "states", "abandoned")]
+INJECTIONS = [f"tests/test_{it}.py" for it in ("failing_reads", "whole_sets", "no_memory")]
 ORACLE = REPO / ".venv-oracle"
 
 SUITES = [
@@ -83,6 +84,8 @@ SUITES = [
         "torture",
         (sys.executable, "tests/torture/table.py", "--scale", "0.01", "--seed", "{seed}"),
     ),
+    # Reads that fail, writers that are killed, memory that ends.
+    Suite("injections", (*PYTEST, *INJECTIONS), {"FAULT_SEED": "{seed}", "FAILING_READS": "24"}),
     # Which thread gets which element depends on the moment, so that every run is another one.
     Suite("threads and resume", (*PYTEST, "--hypothesis-seed={seed}", *TABLES)),
 ]

@@ -4,6 +4,9 @@ A module that imports an optional library is a leaf: nothing else imports it, `l
 error that says what to install is made in one place, whichever function a person has called.
 """
 
+import concurrent.futures.thread  # noqa: F401 - now, not in the middle of a fork: see _Forks
+import os
+import threading
 from importlib import import_module
 from types import ModuleType
 
@@ -33,6 +36,38 @@ EXTRAS = {
 NO_EXTRA = {"tensorflow": "TensorFlow"}
 
 
+# Held while a module is imported. Forks wait for it: Python has a lock for each module that is
+# being imported, and a child that is forked then waits for ever when it imports the same module.
+_importing = threading.RLock()
+# A fork in the middle of an import, by another thread, could wait for this one in turn.
+_PATIENCE = 10.0
+
+
+class _Forks:
+    """Lets forks wait for imports.
+
+    What registers work for forks itself must be imported before: its part behind the fork would
+    run without the one before.
+    """
+
+    def __init__(self) -> None:
+        self._is_held = False
+
+    def before(self) -> None:
+        self._is_held = _importing.acquire(timeout=_PATIENCE)
+
+    def after(self) -> None:
+        if self._is_held:
+            _importing.release()
+
+
+if hasattr(os, "register_at_fork"):
+    _forks = _Forks()
+    os.register_at_fork(
+        before=_forks.before, after_in_parent=_forks.after, after_in_child=_forks.after
+    )
+
+
 def load(module: str) -> ModuleType:
     """Return a module that needs an optional library.
 
@@ -40,7 +75,8 @@ def load(module: str) -> ModuleType:
         MissingLibraryError: The library is not installed; the text says how to install it.
     """
     try:
-        return import_module(module)
+        with _importing:
+            return import_module(module)
     except ModuleNotFoundError as error:
         library = (error.name or "").partition(".")[0]
         if isinstance(error, MissingLibraryError) or library not in {*EXTRAS, *NO_EXTRA}:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import json
 import os
+import random
 import resource
 import signal
 import sys
@@ -188,7 +189,9 @@ def main() -> None:
     gc.collect()
     wrong, tries = Counter[str](), 0
     rights = 0
-    more = 0.0
+    # `make soak` begins elsewhere each time.
+    seed = os.environ.get("FAULT_SEED")
+    more = random.Random(f"{seed} {name}").random() * step * MB if seed else 0.0
     while rights < 3 and more < 400 * MB:
         found = outcome(name, folder, int(more))
         tries += 1

@@ -9,6 +9,8 @@ from __future__ import annotations
 import ctypes
 import errno
 import json
+import os
+import random
 import sys
 import warnings
 from collections.abc import Iterator
@@ -108,9 +110,14 @@ class Sweep:
 
 
 def spread(count: int, most: int) -> list[int]:
-    """Return all numbers below `count`; of many the first and last ones, and some between."""
+    """Return all numbers below `count`; of many the first and last ones, and some between.
+
+    With FAULT_SEED, which `make soak` sets, it is any of them.
+    """
     if count <= most:
         return list(range(count))
+    if seed := os.environ.get("FAULT_SEED"):
+        return sorted(random.Random(f"{seed} {count}").sample(range(count), most))
     begin = most // 3
     step = (count - 2 * begin) / (most - 2 * begin)
     between = [begin + int(step * n) for n in range(most - 2 * begin)]

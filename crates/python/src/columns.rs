@@ -323,9 +323,13 @@ impl Pieces<'_> {
 
 /// Whether it is one of NumPy's own arrays, which does not need to be asked whether it is Arrow's.
 fn is_plain_array(values: &Bound<'_, PyAny>) -> PyResult<bool> {
+    Ok(values.get_type().is(plain_array(values.py())?))
+}
+
+/// The type of NumPy's own arrays.
+pub fn plain_array(py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {
     static PLAIN: PyOnceLock<Py<PyType>> = PyOnceLock::new();
-    let plain = PLAIN.import(values.py(), "numpy", "ndarray")?;
-    Ok(values.get_type().is(plain))
+    PLAIN.import(py, "numpy", "ndarray")
 }
 
 fn read_values(

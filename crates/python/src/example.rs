@@ -17,7 +17,7 @@ use crate::bytes::bytes_of;
 use crate::error::{Raise, raise};
 
 mod names;
-mod values;
+pub mod values;
 
 /// The features of an Example as a dict of lists.
 #[pyfunction]

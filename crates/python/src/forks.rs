@@ -1,8 +1,25 @@
 //! Telling the core of forks, which it cannot see.
 
 use pyo3::prelude::*;
-use pyo3::types::{PyCFunction, PyDict, PyTuple};
+use pyo3::types::{PyCFunction, PyDict, PyMapping, PySequence, PyTuple};
 use tfrecs_core::forks;
+
+use crate::{columns, example, turn};
+
+/// Works out now what is worked out once for all: it would never be done in a child that is forked while another
+/// thread is at it.
+pub fn prepare(py: Python<'_>) -> PyResult<()> {
+    turn::next_name(py);
+    columns::plain_array(py)?;
+    example::values::prepare(py)?;
+    // PyO3 looks for these when something is first asked whether it is one.
+    let none = py.None();
+    let (_, _) = (
+        none.bind(py).cast::<PyMapping>(),
+        none.bind(py).cast::<PySequence>(),
+    );
+    Ok(())
+}
 
 /// Has the core told of each fork that Python makes, before and behind it.
 pub fn listen(py: Python<'_>) -> PyResult<()> {

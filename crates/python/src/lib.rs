@@ -54,6 +54,7 @@ mod _core {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         crate::error::listen_to_signals();
+        crate::forks::prepare(module.py())?;
         crate::forks::listen(module.py())
     }
 

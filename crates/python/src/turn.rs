@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyIterator, PyTuple};
+use pyo3::types::{PyDict, PyIterator, PyString, PyTuple};
 use pyo3::{PyTraverseError, PyVisit};
 use tfrecs_core::interrupt::Pulse;
 use tfrecs_core::{Error, Result, forks};
@@ -194,6 +194,11 @@ pub struct PyExclusive {
     source: OnceLock<Py<PyIterator>>,
 }
 
+/// The name of the method that makes the elements.
+pub fn next_name(py: Python<'_>) -> &Bound<'_, PyString> {
+    intern!(py, "_next")
+}
+
 #[pymethods]
 impl PyExclusive {
     /// Takes any arguments: they are those of the class in Python.
@@ -230,7 +235,7 @@ impl PyExclusive {
         let _held = (it.turn.get().0.take_attached(py)).or_raise(py)?;
         match it.source.get() {
             Some(source) => source.bind(py).clone().next().transpose(),
-            None => slf.call_method0(intern!(py, "_next")).map(Some),
+            None => slf.call_method0(next_name(py)).map(Some),
         }
     }
 

@@ -279,6 +279,11 @@ impl<'a, 'py> Scalar<'a, 'py> {
     }
 }
 
+/// Looks for the types of NumPy's, now and not later.
+pub fn prepare(py: Python<'_>) -> PyResult<()> {
+    NumPy::of(py).map(drop)
+}
+
 /// The types of NumPy's that rows are mostly made of. What is derived from them is not meant.
 struct NumPy {
     array: Py<PyType>,
