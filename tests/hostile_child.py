@@ -18,13 +18,14 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from itertools import islice
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
 import tfrecs
 
-MEMORY = 3 << 30  # bytes of address space
+MEMORY = 2 << 30  # bytes of address space
 SECONDS = 10  # for each call
 NOBODY = 65534
 
@@ -55,8 +56,18 @@ HOSTILE: list[Any] = [
 ]
 
 
+def write_sound_file() -> None:
+    """Write the file that sound arguments name, into the working directory."""
+    with tfrecs.RecordWriter("sound.tfrecord") as out:
+        out.write_batch([record()] * 10)
+
+
 def record() -> bytes:
     return tfrecs.encode_example({"a": [1], "b": [b"x"]})
+
+
+def image() -> bytes:
+    return tfrecs.encode_image(np.zeros((2, 3, 3), np.uint8))
 
 
 def columns() -> Any:
@@ -67,36 +78,66 @@ def bytes_column() -> Any:
     return {"b": tfrecs.FixedLenFeature([], "string")}
 
 
+# Parameters that a sound call gives although they have a default: without them it would not end,
+# or have nothing to do.
+GIVEN = {"num_epochs", "num_shards", "timeout"}
+# Parameters that exclude another.
+INSTEAD = {"max_bytes": "num_shards", "max_records": "num_shards"}
+
 # Sound values of the parameters that have no default, and of those that would wait.
 SOUND: dict[str, Callable[[], Any]] = {
+    "array": lambda: np.zeros((2, 3, 3), np.uint8),
+    "batch_size": lambda: 2,
+    "batch_sizes": lambda: [2, 2],
+    "boundaries": lambda: [2],
     "columns": lambda: {"a": np.arange(3)},
+    "contents": image,
     "context": dict,
+    "count": lambda: 2,
     "data": lambda: b"\x01\x02\x03\x04",
     "dense_shape": lambda: np.array([4]),
+    "dst": lambda: "made.tfrecord",
     "dtype": lambda: "int64",
+    "epoch": lambda: 1,
     "example": lambda: {"a": [1]},
+    "examples": lambda: [record()],
     "feature_lists": dict,
     "features": columns,
+    "file_pattern": lambda: "sound.tfrecord",
+    "flat_values": lambda: np.arange(3),
     "function": lambda: lambda element: element,
     "index": lambda: 0,
     "index_key": lambda: "i",
     "indices": lambda: np.array([[1]]),
+    "input_bytes": lambda: [b"\x01\x02"],
     "key": lambda: "a",
+    "length_of": lambda: len,
+    "lengths": lambda: [1, 2],
+    "message": lambda: tfrecs.Example,
     "n": lambda: 2,
+    "name": lambda: "a",
+    "nested_row_splits": lambda: [np.array([0, 1, 3])],
     "num": lambda: 2,
+    "num_epochs": lambda: 1,
     "num_shards": lambda: 2,
+    "offsets": lambda: np.array([0, 1, 4]),
+    "out_type": lambda: "uint8",
     "path": lambda: "sound.tfrecord",
     "path_template": lambda: "made-{shard}-of-{num_shards}",
     "paths": lambda: "sound.tfrecord",
     "predicate": lambda: bool,
+    "range": lambda: tfrecs.plan_ranges("sound.tfrecord", 2)[0],
     "record": record,
+    "record_bytes": lambda: 4,
     "records": lambda: [record()] * 3,
     "row_splits": lambda: np.array([0, 1, 3]),
+    "rows": lambda: [[1], [2, 3]],
     "serialized": lambda: [record()] * 3,
     "shape": list,
     "size": lambda: 4,
     "src": lambda: "sound.tfrecord",
-    "dst": lambda: "made.tfrecord",
+    "state": lambda: iter(tfrecs.Dataset("sound.tfrecord")).state_dict(),
+    "tensor": lambda: np.arange(3),
     "timeout": lambda: 0,
     "value_key": lambda: "a",
     "values": lambda: np.arange(3),
@@ -164,6 +205,11 @@ def methods(owner: str) -> list[str]:
     ]
 
 
+def declared(name: str) -> Any:
+    """Return the function or class of this name, without an object of its class."""
+    return attrgetter(name)(tfrecs)
+
+
 def resolved(name: str) -> Any:
     owner, _, method = name.partition(".")
     return getattr(OBJECTS[owner](), method) if method else getattr(tfrecs, owner)
@@ -171,16 +217,30 @@ def resolved(name: str) -> Any:
 
 def calls(name: str) -> Iterator[dict[str, Any]]:
     """Yield the arguments of calls: sound ones, but for one that is hostile."""
-    try:
-        parameters = inspect.signature(resolved(name)).parameters.values()
-    except (TypeError, ValueError):
-        return
-    named = [one for one in parameters if one.kind not in (one.VAR_KEYWORD, one.VAR_POSITIONAL)]
-    base = [one.name for one in named if one.default is one.empty or one.name == "timeout"]
-    for parameter in named:
+    for parameter in parameters_of(name):
         for value in HOSTILE:
-            given = {one: SOUND.get(one, object)() for one in base}
+            given = sound(name)
+            given.pop(INSTEAD.get(parameter.name, ""), None)
             yield given | {parameter.name: value}
+
+
+def sound(name: str) -> dict[str, Any]:
+    """Return sound arguments of a callable: none that it can do without."""
+    return {
+        one.name: SOUND.get(one.name, object)()
+        for one in parameters_of(name)
+        if one.default is one.empty or one.name in GIVEN
+    }
+
+
+def parameters_of(name: str) -> list[inspect.Parameter]:
+    """Return its parameters that have names; protobuf's classes do not say theirs."""
+    try:
+        parameters = inspect.signature(declared(name)).parameters.values()
+    except (TypeError, ValueError):
+        return []
+    others = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
+    return [one for one in parameters if one.kind not in others and one.name != "self"]
 
 
 def use(made: Any) -> None:
@@ -193,11 +253,22 @@ def use(made: Any) -> None:
 
 
 def call(name: str, given: dict[str, Any]) -> None:
-    function = resolved(name)
-    parameters = inspect.signature(function).parameters.values()
+    parameters = parameters_of(name)
     first = [one.name for one in parameters if one.kind is one.POSITIONAL_ONLY]
     positional = [given[one] for one in first if one in given]
-    use(function(*positional, **{key: given[key] for key in given if key not in first}))
+    use(resolved(name)(*positional, **{key: given[key] for key in given if key not in first}))
+
+
+def is_possible(name: str) -> bool:
+    """Make a sound call, which imports whatever it needs; False: a library is not installed."""
+    try:
+        if parameters_of(name):
+            call(name, sound(name))
+    except tfrecs.MissingLibraryError:
+        return False
+    except ALLOWED + (ValueError,):  # noqa: RUF005 - as mypy understands it
+        return True
+    return True
 
 
 class Hung(BaseException):
@@ -215,6 +286,8 @@ def complaint(name: str, given: dict[str, Any]) -> str | None:
     signal.alarm(SECONDS)
     try:
         call(name, given)
+    except tfrecs.MissingLibraryError as error:  # which would hide all else
+        return f"{said}: {type(error).__name__}: {ascii(str(error))[:150]}"
     except ALLOWED:
         return None
     except ValueError as error:
@@ -233,6 +306,7 @@ def confine() -> None:
     signal.signal(signal.SIGALRM, hung)
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 26, 1 << 26))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256))
     if os.geteuid() == 0:
         os.setgid(NOBODY)
         os.setuid(NOBODY)
@@ -244,15 +318,11 @@ def tell(line: object) -> None:
 
 
 def main(names: list[str]) -> None:
-    with tfrecs.RecordWriter("sound.tfrecord") as out:
-        out.write_batch([record()] * 10)
+    write_sound_file()
     for library in ("pandas", "polars", "pyarrow", "scipy.sparse", "PIL.Image", "soundfile"):
         with contextlib.suppress(ImportError):
             importlib.import_module(library)
-    for name in names:
-        getattr(tfrecs, name.partition(".")[0])
-        with contextlib.suppress(Exception):
-            resolved(name)
+    names = [name for name in names if is_possible(name)]
     confine()
     for name in names:
         for given in calls(name):

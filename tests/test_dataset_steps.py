@@ -98,6 +98,29 @@ def test_mixing_draws_in_the_same_order_in_every_release(path: Path) -> None:
     assert "".join(map(str, drawn[-20:])) == "22222222222211222222"
 
 
+def test_mixing_with_negative_seeds_draws_by_each(path: Path) -> None:
+    ones = numbers(path).map(lambda _: 1).repeat()
+    twos = numbers(path).map(lambda _: 2).repeat()
+    seeds = [-1, -2, 2**63, 2**63 + 5, 2**64 - 3]
+    drawn = {tuple(islice(ones.mix(twos, seed=seed), 100)) for seed in seeds}
+    assert len(drawn) == len(seeds)
+    same = [list(islice(ones.mix(twos, seed=seed), 100)) for seed in (-1, 2**64 - 1)]
+    assert same[0] == same[1]
+
+
+@pytest.mark.parametrize("cycle", [3, 4, 2**31, 2**64])
+def test_a_cycle_longer_than_there_are_datasets_takes_all_in_turn(path: Path, cycle: int) -> None:
+    of_length = [numbers(path).take(length) for length in (3, 1, 4)]
+    ds = numbers(path).take(3).map(lambda n: n).interleave(lambda n: of_length[n], cycle)
+    assert list(ds) == [0, 0, 0, 1, 1, 2, 2, 3]
+    for taken in range(9):
+        begun = iter(ds)
+        before = list(islice(begun, taken))
+        resumed = iter(ds)
+        resumed.load_state_dict(begun.state_dict())
+        assert before + list(resumed) == list(ds)
+
+
 def test_collated_elements(path: Path) -> None:
     ds = numbers(path).map(lambda n: {"n": n, "pair": (n, [n, n]), "name": f"r{n}"})
     batch = next(iter(ds.batch(2)))

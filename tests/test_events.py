@@ -309,11 +309,11 @@ def test_examples_are_no_events(path: Path) -> None:
 
 def test_wrong_use(path: Path) -> None:
     write(path)
-    with pytest.raises(tfrecs.SpecError, match="tags are str, not bytes: b'loss'"):
+    with pytest.raises(tfrecs.SpecError, match="tags must be str, not bytes: b'loss'"):
         tfrecs.read_events(path, tags=[b"loss"])  # type: ignore[list-item]
-    with pytest.raises(tfrecs.SpecError, match="tags are str, not int: 3"):
+    with pytest.raises(tfrecs.SpecError, match="tags must be str, not int: 3"):
         tfrecs.read_events(path, tags=3)  # type: ignore[arg-type]
-    with pytest.raises(tfrecs.SpecError, match="plugins are str, not int: 1"):
+    with pytest.raises(tfrecs.SpecError, match="plugins must be str, not int: 1"):
         tfrecs.read_events(path, plugins=[1])  # type: ignore[list-item]
     with pytest.raises(TypeError, match="positional"):
         tfrecs.read_events(path, "loss")  # type: ignore[call-arg]

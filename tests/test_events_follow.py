@@ -149,7 +149,7 @@ def test_wrong_use_is_an_error_at_once(path: Path) -> None:
     for options in ({"poll_interval": -1}, {"timeout": -0.5}):
         with pytest.raises(tfrecs.SpecError, match="are seconds, and not negative"):
             tfrecs.follow_events(path, **options)
-    with pytest.raises(tfrecs.SpecError, match="tags are str"):
+    with pytest.raises(tfrecs.SpecError, match="tags must be str"):
         tfrecs.follow_events(path, tags=[1])  # type: ignore[list-item]
 
 

@@ -314,8 +314,8 @@ def test_any_bytes_are_decoded_as_protobuf_does(data: st.DataObject) -> None:
         ("", "has no field ''"),
         ("many.", "p.Inner has no field ''"),
         ([], "names no field"),
-        ([1], "a field's name is str, not int: 1"),
-        (1, "a field's name is str, not int: 1"),
+        ([1], "a field's name must be str, not int: 1"),
+        (1, "a field's name must be str, not int: 1"),
     ],
 )
 def test_wrong_fields(fields: Any, words: str) -> None:

@@ -250,7 +250,7 @@ WRONG: list[tuple[Any, dict[str, Any], str]] = [
     ([b"a", 3], {}, "input_bytes must be bytes, not int"),
     ([[b"a"], [b"a", b"b"]], {}, "input_bytes has rows of different lengths"),
     (np.zeros(3), {}, "input_bytes must be bytes, not an array of float64"),
-    ("\ud800", {}, "input_bytes: 'utf-8' codec"),
+    ("\ud800", {}, "input_bytes cannot be encoded as UTF-8"),
     (tfrecs.RaggedTensor.from_rows([[b"a"]]), {}, "input_bytes is a RaggedTensor"),
     ([b"a"], {"out_type": int}, "out_type <class 'int'> is not the name of one type"),
     ([b"a"], {"out_type": "i4,i4"}, "out_type 'i4,i4' is not the name of one type"),

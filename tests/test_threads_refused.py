@@ -1,11 +1,13 @@
 """A system that refuses another thread: those there are do the work, or an error says why."""
 
+import inspect
 import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import hostile_child as child
 import tfrecs
 
 
@@ -73,3 +75,24 @@ def test_counts_beyond_64_bits_mean_all(tmp_path: Path, count: int) -> None:
         assert len(list(one.repeat(count).take(150))) == 150
         assert [len(batch) for batch in one.batch(count)] == [100]
     assert len(list(dataset.shuffle(buffer_size=count))) == 100
+
+
+THREADED = [
+    (name, parameter.name)
+    for name in child.targets()
+    for parameter in child.parameters_of(name)
+    if parameter.name.endswith("num_threads")
+]
+
+
+@pytest.mark.parametrize(("name", "parameter"), THREADED)
+def test_every_number_of_threads_has_the_same_bound(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, parameter: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    child.write_sound_file()
+    pages = inspect.getdoc(child.declared(name)) or ""
+    paragraph = pages.partition(f"{parameter}: ")[2]
+    assert paragraph.partition("\n")[0].count("(at most 1,024)") == 1
+    with pytest.raises(tfrecs.SpecError, match=r"at most 1,024, not 1,025"):
+        child.call(name, {**child.sound(name), parameter: 1025})

@@ -301,7 +301,8 @@ def open(  # noqa: A001 - as gzip.open
         memory_map: Whether files that are not compressed are mapped into memory: two to five times
             as fast for records that lie in the page cache. A file that somebody cuts, or a disk
             that fails, is an error, as it is without; the file has to be opened again then.
-        num_threads: How many threads make indices and read batches; None is one for each core.
+        num_threads: How many threads make indices and read batches (at most 1,024); None is one for
+            each core.
         max_record_bytes: As for RecordReader; of a record that is asked for, too.
         max_decompressed_bytes: As for RecordReader, when an index is made.
 

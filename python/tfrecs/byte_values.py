@@ -9,6 +9,7 @@ import numpy.typing as npt
 from tfrecs import _core
 from tfrecs.arrays import BytesArray, RaggedTensor, SparseTensor
 from tfrecs.errors import SpecError
+from tfrecs.limits import encoded_text
 from tfrecs.wording import with_article
 
 ByteValues: TypeAlias = (
@@ -68,10 +69,7 @@ def _encoded(value: Any, argument: str) -> bytes:
         return bytes(value)
     if not isinstance(value, str):
         raise SpecError(f"{argument} must be bytes, not {type(value).__name__}")
-    try:
-        return value.encode()
-    except UnicodeEncodeError as error:
-        raise SpecError(f"{argument}: {error}") from None
+    return encoded_text(argument, value)
 
 
 def as_records(values: Flat) -> _core.Records | list[bytes]:

@@ -12,7 +12,7 @@ from contextlib import suppress
 from tfrecs import _core
 from tfrecs.batch import Batch
 from tfrecs.errors import MissingFileError, SpecError, TruncatedFileError
-from tfrecs.limits import checked_name
+from tfrecs.limits import checked_name, checked_text
 from tfrecs.paths import Path, Paths, expand_paths
 from tfrecs.shared import SharedIterator
 
@@ -164,12 +164,9 @@ def _names(what: str, names: Names | None) -> list[str] | None:
     if names is None:
         return None
     if not isinstance(names, Iterable):
-        raise SpecError(f"{what} are str, not {type(names).__name__}: {names!r}")
+        raise SpecError(f"{what} must be str, not {type(names).__name__}: {names!r}")
     found = [names] if isinstance(names, str) else list(names)
-    for name in found:
-        if not isinstance(name, str):
-            raise SpecError(f"{what} are str, not {type(name).__name__}: {name!r}")
-    return found
+    return [checked_text(what, name) for name in found]
 
 
 def _event_files(path: str, *, may_be_none: bool = False) -> list[str]:

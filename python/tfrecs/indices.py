@@ -45,7 +45,7 @@ def build_index(
         format: "binary" (docs/format.md), or "text": a line with offset and length for each record,
             as NVIDIA DALI's and vahidk's tfrecord2idx write it, for uncompressed files only.
         compression_type: As for RecordReader.
-        num_threads: How many threads; None is one for each core.
+        num_threads: How many threads (at most 1,024); None is one for each core.
 
     Raises:
         SpecError: There is no such format; a text index of a compressed file; not as many

@@ -1,5 +1,6 @@
-"""Check arguments: positive integers, numbers of threads, limits of bytes, compressions."""
+"""Check arguments: positive integers, numbers of threads, limits of bytes, text, compressions."""
 
+import codecs
 import os
 from typing import Any, TypeAlias
 
@@ -109,6 +110,57 @@ def checked_name(path: Any) -> str:
     if has_nul:
         raise SpecError(f"{name!r}: a file's name cannot contain NUL")
     return name
+
+
+def encoded_text(what: str, given: str) -> bytes:
+    r"""Return text as UTF-8.
+
+    Raises:
+        SpecError: It has lone surrogates, which UTF-8 cannot express; the text says of `what`.
+
+    Example:
+        >>> encoded_text("a tag", "Ada")
+        b'Ada'
+    """
+    try:
+        return given.encode()
+    except UnicodeEncodeError:
+        raise SpecError(f"{what} cannot be encoded as UTF-8: {given!r}") from None
+
+
+def checked_text(what: str, given: Any) -> str:
+    """Return text that UTF-8 can express.
+
+    Raises:
+        SpecError: It is no str, or has lone surrogates; the text says of `what`.
+
+    Example:
+        >>> checked_text("mode", "strict")
+        'strict'
+    """
+    if not isinstance(given, str):
+        raise SpecError(f"{what} must be str, not {type(given).__name__}: {given!r}")
+    encoded_text(what, given)
+    return given
+
+
+def checked_codec(encoding: Any, errors: Any) -> None:
+    """Refuse an encoding of text, or a way of handling its errors, that Python does not have.
+
+    Raises:
+        SpecError: It has not.
+
+    Example:
+        >>> checked_codec("utf-8", "replace")
+    """
+    for what, given, look in (
+        ("encoding", encoding, codecs.lookup),
+        ("errors", errors, codecs.lookup_error),
+    ):
+        try:
+            look(given)
+        except (LookupError, TypeError, ValueError):
+            raise SpecError(f"{what}: Python has none of the name {given!r}") from None
 
 
 def checked_batch(n: Any) -> int:

@@ -24,7 +24,8 @@ import numpy as np
 from tfrecs import _core
 from tfrecs.arrays import BytesArray, Pieces, Values, pieces_of_rows
 from tfrecs.batch import Batch
-from tfrecs.errors import MissingFileError, MissingLibraryError, SpecError
+from tfrecs.errors import MissingFileError, MissingLibraryError, SpecError, file_error
+from tfrecs.limits import checked_name, checked_text
 from tfrecs.parsing import Serialized, source_of
 
 try:
@@ -159,10 +160,13 @@ def _message_class(message: MessageType, name: str | None) -> MessageClass:
 
 
 def _content(path: str | os.PathLike[str]) -> bytes:
+    name = checked_name(path)
     try:
-        return File(path).read_bytes()
+        return File(name).read_bytes()
     except FileNotFoundError:
-        raise MissingFileError(f"{path}: there is no such descriptor set", path=path) from None
+        raise MissingFileError(f"{name}: there is no such descriptor set", path=name) from None
+    except OSError as error:
+        raise file_error(error, name) from error
 
 
 def _given_class(message: Any) -> MessageClass:
@@ -241,11 +245,10 @@ class _Step:
 
 def _given_fields(fields: str | Iterable[str]) -> list[str]:
     if not isinstance(fields, Iterable):
-        raise SpecError(f"a field's name is str, not {type(fields).__name__}: {fields!r}")
+        raise SpecError(f"a field's name must be str, not {type(fields).__name__}: {fields!r}")
     names = list(dict.fromkeys([fields] if isinstance(fields, str) else fields))
     for name in names:
-        if not isinstance(name, str):
-            raise SpecError(f"a field's name is str, not {type(name).__name__}: {name!r}")
+        checked_text("a field's name", name)
     if not names:
         raise SpecError("fields names no field; None is all that hold plain values")
     return names

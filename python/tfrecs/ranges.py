@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from tfrecs import _core
 from tfrecs.errors import SpecError, StateError
 from tfrecs.indices import indexed_files
-from tfrecs.limits import checked_limit
+from tfrecs.limits import UNREACHED, checked_limit
 from tfrecs.paths import Paths
 from tfrecs.shared import SharedIterator
 from tfrecs.wording import counted
@@ -105,7 +105,7 @@ def plan_ranges(
         paths: A file, a pattern, or a list of them.
         n: How many ranges; there are fewer if there are not so many records.
         compression_type: As for RecordReader.
-        num_threads: How many threads look for records; None is one for each core.
+        num_threads: How many threads look for records (at most 1,024); None is one for each core.
 
     Raises:
         SpecError: `n` is no positive integer.
@@ -200,7 +200,7 @@ def read_range(
             f"read_range takes a Range of plan_ranges(), one by one, not {type(range).__name__}"
         )
     if batch_size is not None:
-        checked_limit("batch_size", batch_size)
+        batch_size = min(checked_limit("batch_size", batch_size), UNREACHED)
     return SharedIterator(_records(range, batch_size, verify))
 
 

@@ -12,7 +12,7 @@ from typing import overload
 from tfrecs import _core
 from tfrecs.errors import Error, ExistingFileError, SpecError
 from tfrecs.journal import FinishedSet, finish_sets
-from tfrecs.limits import checked_batch, checked_compression, checked_limits
+from tfrecs.limits import checked_batch, checked_compression, checked_limits, checked_text
 from tfrecs.paths import Path, local_path
 from tfrecs.records import Records
 from tfrecs.shared import SharedIterator
@@ -187,7 +187,8 @@ def salvage(
     lost_records = _checked("max_lost_records", max_lost_records)
     limits = checked_limits(max_record_bytes, max_decompressed_bytes)
     codec = checked_compression(compression_type)
-    return Salvage(_core.Salvage(name, codec, mode, lost_bytes, lost_records, limits), name)
+    forgiven = checked_text("mode", mode)
+    return Salvage(_core.Salvage(name, codec, forgiven, lost_bytes, lost_records, limits), name)
 
 
 def _checked(what: str, limit: int | None) -> int | None:
@@ -319,7 +320,7 @@ def repair(
 
 
 def _finished(folder: str) -> list[FinishedSet]:
-    if not FilePath(folder).is_dir():
+    if not os.path.isdir(folder):  # noqa: PTH112 - it does not raise if the name is too long
         raise SpecError(f"{folder}: a file: say where the clean copy goes")
     return finish_sets(folder)
 

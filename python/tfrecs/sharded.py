@@ -12,7 +12,7 @@ from tfrecs.errors import SpecError, StateError
 from tfrecs.feature_data import features_to_data
 from tfrecs.features import Features
 from tfrecs.journal import Move, finish_sets, is_interrupted, publish
-from tfrecs.limits import checked_compression, checked_name
+from tfrecs.limits import checked_compression, checked_name, checked_threads
 from tfrecs.manifest_file import ShardEntry, manifest_text, sha256_of
 from tfrecs.paths import Path, final_path
 from tfrecs.records import Records
@@ -72,9 +72,9 @@ class ShardedWriter:
         max_records: The most records in a shard.
         compression_type: As for RecordWriter.
         level: As for RecordWriter.
-        num_threads: How many threads compress a GZIP shard; None is one for each core where one
-            shard is filled after the other, two where up to 64 are filled at a time, and where
-            these are more, the caller's own.
+        num_threads: How many threads compress a GZIP shard (at most 1,024); None is one for each
+            core where one shard is filled after the other, two where up to 64 are filled at a time,
+            and where these are more, the caller's own.
         sync: As for RecordWriter.
         manifest: Whether to write a manifest, which names the files, what is in each, and checksums
             (docs/manifest.md), or where: True is beside the files, `train.manifest.json` for
@@ -129,6 +129,7 @@ class ShardedWriter:
         self._compression_type = checked_compression(compression_type)
         self._level = level
         self._sync = sync
+        checked_threads(num_threads)
         self._num_threads = num_threads
         if num_threads is None and num_shards is not None and num_shards > 1:
             self._num_threads = 2 if num_shards <= MANY_SHARDS else 1

@@ -11,6 +11,7 @@ from tfrecs.arrays import BytesArray, RaggedTensor, SparseTensor
 from tfrecs.byte_values import ByteValues, array_over, as_records, byte_values
 from tfrecs.dtypes import numpy_dtype, type_name
 from tfrecs.errors import ParseError, SpecError
+from tfrecs.limits import UNREACHED
 from tfrecs.wording import with_article
 
 _MAX_BYTES = 2**31 - 1  # of a protobuf message
@@ -97,7 +98,7 @@ def _checked_limit(max_bytes: Any) -> int | None:
         return None
     if not isinstance(max_bytes, int | np.integer) or isinstance(max_bytes, bool) or max_bytes < 0:
         raise SpecError(f"max_bytes must be a number of bytes, not {max_bytes!r}")
-    return int(max_bytes)
+    return min(int(max_bytes), UNREACHED)
 
 
 def _array(tensor: Any) -> npt.NDArray[Any] | BytesArray:

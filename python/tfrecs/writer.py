@@ -57,9 +57,9 @@ class RecordWriter:
         resume: Whether to go on with what a killed writer of this name has left, if it has left
             anything: `num_old_records` says how many records are there already. A ZLIB stream
             cannot be gone on with. What is then discarded are the new records only.
-        num_threads: How many threads compress a GZIP file; None is one for each core, 1 is the
-            caller's own. An uncompressed file is written by one more thread from its fifth
-            megabyte on, unless this is 1. The file is the same with any number.
+        num_threads: How many threads compress a GZIP file (at most 1,024); None is one for each
+            core, 1 is the caller's own. An uncompressed file is written by one more thread from its
+            fifth megabyte on, unless this is 1. The file is the same with any number.
         compression_level, window_bits, mem_level, compression_strategy, flush_mode,
             input_buffer_size: As in `tf.io.TFRecordOptions`: zlib's parameters, where the file is
             compressed, and ignored where it is not. With any of them a GZIP file is one stream,
@@ -118,7 +118,8 @@ class RecordWriter:
         self._pid = os.getpid()  # a fork has a copy of this object, but the file is not its own
         zlib = (window_bits, mem_level, compression_strategy, flush_mode, input_buffer_size)
         as_zlib = any(option is not None for option in (compression_level, *zlib))
-        threads = None if as_zlib else checked_threads(num_threads)
+        checked = checked_threads(num_threads)
+        threads = None if as_zlib else checked
         level = compression_level if level is None else level
         if not str(mode).isascii():
             raise SpecError(f'mode must be "w", "x" or "a", not {mode!r}')
@@ -214,8 +215,12 @@ class RecordWriter:
         self._core.finish()
 
     def publish_as(self, path: Path) -> None:
-        """Publish a finished file under another name than the one it was opened for."""
-        self._core.publish_as(path)
+        """Publish a finished file under another name than the one it was opened for.
+
+        Raises:
+            SpecError: No file can have this name.
+        """
+        self._core.publish_as(checked_name(path))
 
     @property
     def _core(self) -> _core.Writer:

@@ -14,7 +14,10 @@ use std::sync::Arc;
 
 use arrow_buffer::{ArrowNativeType, Buffer, ScalarBuffer};
 use pyo3::buffer::{Element, PyBuffer};
+use pyo3::exceptions::PyBufferError;
 use pyo3::prelude::*;
+
+use crate::error::wrong_type;
 
 /// What becomes of memory that is handed in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,11 +42,27 @@ impl Memory {
     }
 }
 
+/// A view of a contiguous buffer of just this type; a `TypeError` if it is something else.
+pub fn view<T: Element>(buffer: &Bound<'_, PyAny>) -> PyResult<PyBuffer<T>> {
+    PyBuffer::<T>::get(buffer).map_err(|error| {
+        if !error.is_instance_of::<PyBufferError>(buffer.py()) {
+            return error;
+        }
+        let (wanted, given) = (std::any::type_name::<T>(), buffer.get_type());
+        let given = given
+            .name()
+            .map_or_else(|_| "something else".into(), |name| name.to_string());
+        wrong_type(format!(
+            "expected a contiguous buffer of {wanted}, not {given}"
+        ))
+    })
+}
+
 /// The elements of a contiguous buffer of just this type, where they lie.
 pub fn borrow<T: Element + ArrowNativeType>(
     buffer: &Bound<'_, PyAny>,
 ) -> PyResult<ScalarBuffer<T>> {
-    Memory::Borrowed.of(buffer.py(), PyBuffer::<T>::get(buffer)?)
+    Memory::Borrowed.of(buffer.py(), view::<T>(buffer)?)
 }
 
 fn refer<T: Element + ArrowNativeType>(

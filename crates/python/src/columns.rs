@@ -14,7 +14,7 @@ use arrow_array::{
 };
 use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, DataType, Field, Schema};
-use pyo3::buffer::{Element, ElementType, PyBuffer as BufferView, PyUntypedBuffer};
+use pyo3::buffer::{Element, ElementType, PyUntypedBuffer};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -25,12 +25,12 @@ use tfrecs_core::example::column::fixed_size_lists;
 use tfrecs_core::example::values::{dtype_of, item_field};
 
 use crate::arrow;
-use crate::borrowed::Memory;
+use crate::borrowed::{Memory, view};
 use crate::error::{Raise, wrong_type};
 
 /// The elements of a contiguous buffer of just this type.
 pub fn copy<T: Element>(py: Python<'_>, buffer: &Bound<'_, PyAny>) -> PyResult<Vec<T>> {
-    BufferView::<T>::get(buffer)?.to_vec(py)
+    view::<T>(buffer)?.to_vec(py)
 }
 
 /// Memory of a column, for `numpy.frombuffer`.
@@ -339,7 +339,7 @@ fn read_values(
     memory: Memory,
 ) -> PyResult<Result<(Field, ArrayRef), ArrowError>> {
     if let Some(offsets) = offsets {
-        let data = memory.of(py, BufferView::<u8>::get(values)?)?;
+        let data = memory.of(py, view::<u8>(values)?)?;
         let offsets = copy::<i64>(py, offsets)?;
         if !offsets.is_sorted() || offsets.first().is_none_or(|&first| first < 0) {
             return Err(wrong_type("offsets must not descend"));

@@ -4,7 +4,8 @@ Each is a thin layer over NumPy arrays that are views of the native decoder's me
 becomes a Python object before somebody asks for it.
 """
 
-from tfrecs.arrays.byte_strings import BytesArray, IntArray, Values
+from tfrecs.arrays.byte_strings import BytesArray, Values
+from tfrecs.arrays.coercion import IntArray
 from tfrecs.arrays.native import Column, column_of, ragged_pieces
 from tfrecs.arrays.pieces import Pieces, pieces_of_rows
 from tfrecs.arrays.ragged import RaggedTensor

@@ -8,11 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from tfrecs import _core
+from tfrecs.arrays.coercion import IntArray, array_of, integers_of, shape_of, shown
 from tfrecs.arrays.decoded import Decoded
 from tfrecs.errors import SpecError
+from tfrecs.limits import checked_codec, encoded_text
 from tfrecs.wording import counted
-
-IntArray: TypeAlias = npt.NDArray[np.int64]
 
 
 class BytesArray:
@@ -44,13 +44,20 @@ class BytesArray:
         offsets: IntArray,
         shape: Sequence[int] | None = None,
     ) -> None:
-        """Make an array of the values between consecutive `offsets` of `data`."""
-        self._data = data
-        self._offsets = offsets
+        """Make an array of the values between consecutive `offsets` of `data`.
+
+        Raises:
+            SpecError: These are no bytes and offsets, or they do not have this shape.
+        """
+        self._data = data if _is_array_of(data, np.uint8) else _bytes_in(data)
+        self._offsets = offsets if _is_array_of(offsets, np.int64) else _offsets_in(offsets)
+        offsets = self._offsets
+        if not len(offsets):
+            raise SpecError("offsets must have at least one element, the start of the first value")
         # The native columns of which this array is one, for handing it out without a copy.
         self._columns: _core.Columns | None = None
         self._index = 0
-        self.shape = (len(offsets) - 1,) if shape is None else tuple(int(dim) for dim in shape)
+        self.shape = (len(offsets) - 1,) if shape is None else shape_of(shape, "shape")
         if self.size != len(offsets) - 1:
             count = len(offsets) - 1
             raise SpecError(f"shape {self.shape} does not hold {counted(count, 'value')}")
@@ -201,7 +208,9 @@ class BytesArray:
 
         Raises:
             UnicodeDecodeError: A value is not in this encoding.
+            SpecError: There is no such encoding, or way of handling errors.
         """
+        checked_codec(encoding, errors)
         values = np.empty(self.size, np.object_)
         values[:] = [value.decode(encoding, errors) for value in self.to_records().tolist()]
         return values.reshape(self.shape)
@@ -217,9 +226,9 @@ class BytesArray:
     def __eq__(self, other: object) -> Any:
         """Compare element by element, broadcasting as NumPy does; str compares as its UTF-8."""
         if isinstance(other, str):
-            other = other.encode()
+            other = _encoded(other)
         if isinstance(other, list | tuple):
-            flat = [value.encode() if isinstance(value, str) else value for value in other]
+            flat = [_encoded(value) if isinstance(value, str) else value for value in other]
             other = np.array(flat, np.object_)
         if isinstance(other, BytesArray):
             other = other.__array__()
@@ -250,6 +259,32 @@ class BytesArray:
         return columns.column_to_arrow(index)
 
 
+def _is_array_of(given: Any, dtype: Any) -> bool:
+    return isinstance(given, np.ndarray) and given.dtype == dtype and given.ndim == 1
+
+
+def _bytes_in(data: Any) -> npt.NDArray[np.uint8]:
+    """Return the bytes of a buffer as an array.
+
+    Raises:
+        SpecError: It is no contiguous buffer of bytes.
+    """
+    try:
+        view = memoryview(data)
+        if view.itemsize == 1:
+            return np.frombuffer(view.cast("B"), np.uint8)
+    except TypeError:
+        pass
+    raise SpecError(f"data must be bytes or a contiguous uint8 array, not {shown(data)}")
+
+
+def _offsets_in(offsets: Any) -> IntArray:
+    array = integers_of(offsets, "offsets")
+    if array.ndim != 1:
+        raise SpecError(f"offsets must have one dimension, not shape {array.shape}")
+    return array.astype(np.int64, copy=False)
+
+
 def row_place(index: int | np.integer[Any], rows: int) -> int:
     """Return where row `index` is, which may count from the end."""
     if not -rows <= index < rows:
@@ -259,7 +294,7 @@ def row_place(index: int | np.integer[Any], rows: int) -> int:
 
 def _encoded(value: Any) -> bytes:
     if isinstance(value, str):
-        return value.encode()
+        return encoded_text("a value of a BytesArray", value)
     if isinstance(value, bytes | bytearray | memoryview):
         return bytes(value)
     raise TypeError(f"a BytesArray holds bytes and str, not {type(value).__name__}")
@@ -272,18 +307,5 @@ def values_of(values: Any) -> Values:
     """Return values as they are, or a list of them as an array."""
     if isinstance(values, BytesArray | np.ndarray):
         return values
-    array = np.asarray(values)
+    array = array_of(values, "values")
     return BytesArray.from_values(values) if array.dtype.kind in "SU" and array.ndim else array
-
-
-def integers_of(numbers: Any, what: str) -> npt.NDArray[Any]:
-    """Return indices, splits or a shape as an array of integers.
-
-    Raises:
-        SpecError: They are other numbers; the text says of `what`.
-    """
-    array = np.asarray(numbers)
-    if array.size and array.dtype.kind not in "iu":
-        raise SpecError(f"{what} are integers, not {array.dtype}")
-    is_narrow = array.dtype == np.int32
-    return array if is_narrow else array.astype(np.int64, copy=False)

@@ -7,7 +7,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tfrecs import _core
-from tfrecs.arrays.byte_strings import BytesArray, IntArray, Values
+from tfrecs.arrays.byte_strings import BytesArray, Values
+from tfrecs.arrays.coercion import IntArray
 from tfrecs.errors import SpecError
 
 

@@ -6,7 +6,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from tfrecs.arrays.byte_strings import BytesArray, IntArray, Values
+from tfrecs.arrays.byte_strings import BytesArray, Values
+from tfrecs.arrays.coercion import IntArray
 
 # A column as the native side takes it: name, values (or an Arrow array, and nothing else), offsets
 # of byte strings, shape of an element, row splits of each level, missing rows.

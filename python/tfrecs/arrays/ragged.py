@@ -10,12 +10,11 @@ import numpy.typing as npt
 from tfrecs import _core
 from tfrecs.arrays.byte_strings import (
     BytesArray,
-    IntArray,
     Values,
-    integers_of,
     row_place,
     values_of,
 )
+from tfrecs.arrays.coercion import IntArray, array_of, integers_of
 from tfrecs.arrays.dense import checked_size, row_major_places, scattered
 from tfrecs.arrays.pieces import pieces_of_rows
 from tfrecs.arrays.sparse import SparseTensor
@@ -67,7 +66,7 @@ class RaggedTensor:
         if splits.ndim != 1 or not len(splits):
             raise SpecError("row_splits have one dimension and at least one element, 0")
         self.row_splits = splits
-        self.missing = missing
+        self.missing = None if missing is None else _mask(missing, len(splits) - 1)
         self._source = _source
 
     def __reduce__(self) -> Any:
@@ -88,7 +87,7 @@ class RaggedTensor:
         elif flat and isinstance(flat[0], bytes | str):
             values = BytesArray.from_values(flat)
         else:
-            values = np.array(flat, dtype)
+            values = array_of(flat, "rows", dtype)
         return cls.from_row_lengths(values, [None if row is None else len(row) for row in rows])
 
     @classmethod
@@ -101,7 +100,8 @@ class RaggedTensor:
             SpecError: The lengths do not add up to the number of values, or one is negative.
         """
         splits = np.zeros(len(lengths) + 1, np.int64)
-        np.cumsum([length or 0 for length in lengths], out=splits[1:])
+        known = integers_of([0 if length is None else length for length in lengths], "lengths")
+        np.cumsum(known, out=splits[1:])
         if splits[-1] != len(values) or (np.diff(splits) < 0).any():
             raise SpecError(f"these lengths of rows do not divide {counted(len(values), 'value')}")
         missing = np.array([length is None for length in lengths], np.bool_)
@@ -260,6 +260,15 @@ class RaggedTensor:
         """Hand the rows over by Arrow's PyCapsule interface, as large_list with nulls."""
         columns, index = self._column()
         return columns.column_to_arrow(index)
+
+
+def _mask(missing: Any, rows: int) -> npt.NDArray[np.bool_]:
+    mask = array_of(missing, "missing")
+    if mask.dtype != np.bool_ or mask.shape != (rows,):
+        raise SpecError(
+            f"missing must be a bool array of shape ({rows},), not {mask.dtype} of {mask.shape}"
+        )
+    return mask
 
 
 def _lengths(splits: SplitsArray) -> SplitsArray:

@@ -7,7 +7,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tfrecs import _core
-from tfrecs.arrays.byte_strings import BytesArray, IntArray, Values, integers_of, values_of
+from tfrecs.arrays.byte_strings import BytesArray, Values, values_of
+from tfrecs.arrays.coercion import IntArray, integers_of
 from tfrecs.arrays.dense import checked_shape, checked_size, row_major_places, scattered
 from tfrecs.arrays.pieces import Pieces, pieces_of_rows
 from tfrecs.errors import SpecError

@@ -64,9 +64,10 @@ def make_batched_features_dataset(
         shuffle_seed: Which orders; None draws one, so that each call has others.
         prefetch_buffer_size: How many batches to make ahead, if Python reads or parses; what is
             native is ahead anyway. None is one.
-        reader_num_threads: How many threads read; None is one for each core. The order of records
-            does not depend on it.
-        parser_num_threads: How many threads parse: the same ones, and the larger number counts.
+        reader_num_threads: How many threads read (at most 1,024); None is one for each core. The
+            order of records does not depend on it.
+        parser_num_threads: How many threads parse (at most 1,024): the same ones, and the larger
+            number counts.
         sloppy_ordering: Taken for compatibility: the order is always the same one.
         drop_final_batch: Whether to leave out a last batch that has fewer records.
 

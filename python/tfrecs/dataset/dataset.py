@@ -61,7 +61,7 @@ class Dataset(Transforms, Exports, Sources):
         verify: Whether to check the checksum of each record's data.
         max_record_bytes, max_decompressed_bytes: As for RecordReader. A batch of `n` records may
             take `n` times as much; lower them for files that somebody else made.
-        num_threads: How many threads read and parse; None is one for each core.
+        num_threads: How many threads read and parse (at most 1,024); None is one for each core.
         memory_map: Whether records at random places (shuffle(), shard()) are copied out of mapped
             memory, as for open(): faster, and not for files that others may cut.
         on_corrupt: What to do about damage: "raise", or "skip" what it touched and go on, as

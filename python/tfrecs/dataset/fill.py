@@ -11,6 +11,7 @@ import numpy as np
 from tfrecs.arrays import BytesArray, RaggedTensor, SparseTensor
 from tfrecs.dataset.stacked import array_of, ragged_rows, stacked
 from tfrecs.errors import SpecError
+from tfrecs.limits import encoded_text
 
 
 class _Absent:
@@ -180,7 +181,7 @@ def fitted(given: Any, column: Any, name: str | None, what: str) -> Any:
 
 def _fitted_bytes(given: Any, name: str | None, what: str) -> Any:
     if isinstance(given, str):
-        return given.encode()
+        return encoded_text(what, given)
     if isinstance(given, bytes | BytesArray):
         return given
     flat = np.asarray(given, np.object_)

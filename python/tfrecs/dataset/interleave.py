@@ -52,7 +52,7 @@ class _Interleave(Stage):
         self._node = node
         self._run = run.whole()
         self._inside = replace(self._run, meters=run.meters.inside(node))
-        self._open: list[_Open | None] = [None] * node.cycle
+        self._open: dict[int, _Open] = {}  # by place; a cycle may have more places than memory
         self._place, self._given, self._is_over = 0, 0, False
         inner = None
         if saved is not None:
@@ -89,19 +89,27 @@ class _Interleave(Stage):
 
     def __next__(self) -> Any:
         while True:
-            if self._open[self._place] is None and not self._is_over:
-                self._open[self._place] = self._opened(self._source)
-                self._is_over = self._open[self._place] is None
-            opened = self._open[self._place]
-            if opened is not None:
-                for element in opened.stage:
-                    self._count()
-                    return element
-                opened.stage.close()
-                self._open[self._place] = None
-            elif not any(self._open):
-                raise StopIteration
+            opened = self._turn()
+            for element in opened.stage:
+                self._count()
+                return element
+            opened.stage.close()
+            del self._open[self._place]
             self._place, self._given = (self._place + 1) % self._node.cycle, 0
+
+    def _turn(self) -> _Open:
+        """Return the dataset whose turn it is, which is opened if its place is empty."""
+        if self._place not in self._open and not self._is_over:
+            opened = self._opened(self._source)
+            if opened is not None:
+                self._open[self._place] = opened
+            self._is_over = opened is None
+        if not self._open:
+            raise StopIteration
+        if self._place not in self._open:  # and stays empty: on to the next that is not
+            later = [place for place in self._open if place > self._place]
+            self._place, self._given = min(later or self._open), 0
+        return self._open[self._place]
 
     def _count(self) -> None:
         self._given += 1
@@ -114,8 +122,7 @@ class _Interleave(Stage):
             "source": self._source.state(),
             "open": [
                 {"place": place, "before": one.before, "stage": one.stage.state()}
-                for place, one in enumerate(self._open)
-                if one is not None
+                for place, one in sorted(self._open.items())
             ],
             "place": self._place,
             "given": self._given,
@@ -124,7 +131,6 @@ class _Interleave(Stage):
 
     def close(self) -> None:
         """Close all of them."""
-        for one in self._open:
-            if one is not None:
-                one.stage.close()
+        for one in self._open.values():
+            one.stage.close()
         self._source.close()

@@ -68,7 +68,8 @@ class _Mix(Stages):
     def _draw(self) -> list[int]:
         """Return the choices of the block that the next draw is in."""
         number = self._drawn // _BLOCK
-        key = (self._node.seed % 2**64, self._epoch % 2**64)
+        # As uint64: NumPy rounds a list of large and small integers to floats.
+        key = np.array([self._node.seed % 2**64, self._epoch % 2**64], np.uint64)
         source = np.random.Philox(key=key, counter=[number, 0, 0, 0])
         # The raw bits are the generator's definition; NumPy's distributions may change.
         uniform = source.random_raw(_BLOCK) / 2.0**64

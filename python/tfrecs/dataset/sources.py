@@ -144,8 +144,8 @@ class Sources(ABC):
             [[b'aa', b'bb'], [b'cc']]
         """
         record = min(checked_limit("record_bytes", record_bytes), UNREACHED)
-        header = checked_natural("header_bytes", header_bytes)
-        footer = checked_natural("footer_bytes", footer_bytes)
+        header = min(checked_natural("header_bytes", header_bytes), UNREACHED)
+        footer = min(checked_natural("footer_bytes", footer_bytes), UNREACHED)
         given = {"header_bytes": header, "footer_bytes": footer}
         rest = "".join(f", {name}={value}" for name, value in given.items() if value)
         call = f"from_fixed_length({record}{rest}"

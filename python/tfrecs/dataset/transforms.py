@@ -35,6 +35,7 @@ from tfrecs.limits import (
     checked_integer,
     checked_limit,
     checked_name,
+    checked_threads,
 )
 from tfrecs.paths import Path
 
@@ -224,7 +225,7 @@ class Transforms(Batching):
             size: Height and width to resize to, which makes one array of a batch; it needs
                 `channels`. Without it a batch has a list of arrays.
             channels: 1: grey; 3: colours; 4: colours and alpha; 0: as the image has.
-            num_threads: How many threads decode a batch; None is one for each processor.
+            num_threads: How many threads decode a batch (at most 1,024); None is one for each core.
             options: Others of decode_image(): dtype, resample, apply_orientation, max_pixels, ….
 
         Returns:
@@ -250,6 +251,7 @@ class Transforms(Batching):
             >>> batch["image"].shape, batch["label"]
             ((2, 8, 8, 3), array([0, 1]))
         """
+        checked_threads(num_threads)
         given = {"size": size, "channels": channels, **options}
         if not DecodeImages.takes >= set(options):
             unknown = sorted(set(options) - DecodeImages.takes)

@@ -17,6 +17,7 @@ from tfrecs.errors import SpecError
 from tfrecs.expressions import text
 from tfrecs.expressions.tables import Key, Table, Value
 from tfrecs.expressions.text import Mask
+from tfrecs.limits import encoded_text
 
 # So many values of an is_in() are shown.
 _SHOWN = 8
@@ -355,7 +356,7 @@ def _constant(given: Any) -> _Constant:
     if isinstance(given, np.generic):
         given = given.item()
     if isinstance(given, str):
-        given = given.encode()
+        given = encoded_text("a value to compare with", given)
     if not isinstance(given, bool | int | float | bytes):
         hint = "; is_null() says whether there is a value" if given is None else ""
         raise SpecError(f"a column is compared with numbers, bytes and str, not {given!r}{hint}")

@@ -19,6 +19,7 @@ from tfrecs.media.batches import (
     batch,
     broken,
     checked_choice,
+    checked_dtype,
     decode_many,
     decode_one,
     single,
@@ -91,7 +92,7 @@ def decode_audio(
         max_samples: A file with more samples, all channels together, is refused before memory is
             taken for them.
         on_error: What a broken file does to a batch: "raise" raises, "skip" leaves it out.
-        num_threads: How many threads decode a batch. None: one for each processor.
+        num_threads: How many threads decode a batch (at most 1,024); None is one for each core.
         feature: The name of the feature that the bytes are from, for the texts of errors.
         records: The records that a batch was parsed from, for the texts of errors, as in
             `decode_image`.
@@ -120,7 +121,7 @@ def decode_audio(
     checked_threads(num_threads)
     channels = _checked_desired("desired_channels", desired_channels, least=1)
     frames = _checked_desired("desired_samples", desired_samples, least=0)
-    name = _dtype_name(dtype)
+    name = checked_dtype(dtype, _DTYPES)
     limit = checked_limit("max_samples", max_samples)
     source = Source(feature, records, example_names)
 
@@ -149,18 +150,6 @@ def _checked_desired(what: str, given: Any, *, least: int) -> int | None:
     if not integer or (given < least and given != -1):
         raise SpecError(f"{what} must be an integer, -1 or at least {least}, not {given!r}")
     return None if given == -1 else int(given)
-
-
-def _dtype_name(dtype: Any) -> str:
-    name = dtype if isinstance(dtype, str) else getattr(dtype, "name", None)
-    if not isinstance(name, str):
-        try:
-            name = np.dtype(dtype).name
-        except TypeError:
-            name = repr(dtype)
-    if name not in _DTYPES:
-        raise SpecError(f"dtype must be one of {', '.join(_DTYPES)}, not {name}")
-    return name
 
 
 def _read(data: bytes, dtype: str, limit: int) -> Audio:

@@ -72,6 +72,8 @@ class Source:
 
     def check(self, count: int) -> None:
         """Refuse positions that are not one a value."""
+        _check_kind("records", self.records, _core.Records)
+        _check_kind("example_names", self.example_names, (Sequence, np.ndarray, BytesArray))
         for what, given in (("records", self.records), ("example_names", self.example_names)):
             if given is not None and len(given) != count:
                 entries = f"{len(given)} {plural(len(given), 'entry', 'entries')}"
@@ -91,6 +93,11 @@ class Source:
         ]
         text = "".join(parts) + reason
         return ParseError(text, record=place, feature=self.feature, reason=reason)
+
+
+def _check_kind(what: str, given: object, kinds: Any) -> None:
+    if given is not None and not isinstance(given, kinds):
+        raise SpecError(f"{what} cannot be {type(given).__name__}: {given!r:.60}")
 
 
 def single(contents: object) -> bytes | None:
@@ -239,6 +246,24 @@ def checked_choice(what: str, given: object, choices: Sequence[str]) -> None:
     """Refuse an option that is not among its choices."""
     if given not in choices:
         raise SpecError(f"{what} must be one of {', '.join(map(repr, choices))}, not {given!r}")
+
+
+def checked_dtype(dtype: Any, choices: Sequence[str]) -> str:
+    """Return the name of a type, however it is given.
+
+    Raises:
+        SpecError: It is not among the choices.
+    """
+    # TensorFlow's dtypes have a name too; NumPy takes them for objects.
+    name = dtype if isinstance(dtype, str) else getattr(dtype, "name", None)
+    if not isinstance(name, str):
+        try:
+            name = np.dtype(dtype).name
+        except (TypeError, ValueError):
+            name = repr(dtype)
+    if name not in choices:
+        raise SpecError(f"dtype must be one of {', '.join(choices)}, not {name}")
+    return name
 
 
 def broken(reason: str) -> ParseError:

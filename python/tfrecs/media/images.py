@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from tfrecs import _core
 from tfrecs.arrays import BytesArray
+from tfrecs.arrays.coercion import array_of
 from tfrecs.errors import MissingLibraryError, SpecError
 from tfrecs.limits import checked_limit, checked_threads
 from tfrecs.media.batches import (
@@ -19,6 +20,7 @@ from tfrecs.media.batches import (
     Source,
     batch,
     checked_choice,
+    checked_dtype,
     decode_many,
     decode_one,
     single,
@@ -119,7 +121,7 @@ def decode_image(
             It bounds the time too: at most 20 JPEG scans over so many pixels, and one frame for
             each 16,384 of them.
         on_error: What a broken image does to a batch: "raise" raises, "skip" leaves it out.
-        num_threads: How many threads decode a batch. None: one for each processor.
+        num_threads: How many threads decode a batch (at most 1,024); None is one for each core.
         feature: The name of the feature that the bytes are from, for the texts of errors.
         records: The records that a batch was parsed from: an error then names their file, and the
             record's number and place in it. Not needed if `contents` is Records.
@@ -203,7 +205,7 @@ def _wanted(
         )
     return pictures.Wanted(
         channels=int(channels),
-        dtype=_dtype_name(dtype),
+        dtype=checked_dtype(dtype, DTYPES),
         expand_animations=bool(expand_animations),
         size=None if size is None else _checked_size(size),
         resample=resample,
@@ -211,19 +213,6 @@ def _wanted(
         orient=bool(apply_orientation),
         max_pixels=checked_limit("max_pixels", max_pixels),
     )
-
-
-def _dtype_name(dtype: Any) -> str:
-    # TensorFlow's dtypes have a name too; NumPy takes them for objects.
-    name = dtype if isinstance(dtype, str) else getattr(dtype, "name", None)
-    if not isinstance(name, str):
-        try:
-            name = np.dtype(dtype).name
-        except TypeError:
-            name = repr(dtype)
-    if name not in DTYPES:
-        raise SpecError(f"dtype must be one of {', '.join(DTYPES)}, not {name}")
-    return name
 
 
 def _checked_size(size: Any) -> tuple[int, int]:
@@ -313,7 +302,7 @@ _ANIMATED = {"gif", "webp"}
 
 
 def _checked_pixels(array: npt.ArrayLike, format_name: str) -> Pixels:
-    pixels = np.asarray(array)
+    pixels = given = array_of(array, "array")
     dtypes = ("uint8", "uint16") if format_name == "png" else ("uint8",)
     name = format_name.upper()
     if pixels.dtype.name not in dtypes:
@@ -324,7 +313,7 @@ def _checked_pixels(array: npt.ArrayLike, format_name: str) -> Pixels:
     if pixels.ndim not in dimensions or 0 in pixels.shape:
         raise SpecError(
             f"{name} holds arrays of shape (height, width, channels) that are not empty, not "
-            f"{np.shape(array)}"
+            f"{given.shape}"
         )
     if pixels.shape[-1] not in _CHANNELS[format_name]:
         counts = ", ".join(map(str, _CHANNELS[format_name]))

@@ -69,7 +69,8 @@ class _Weighted(Stages):
     def _draw(self, weights: Any) -> int:
         """Return which dataset the next draw takes, by these weights."""
         edges = np.cumsum(_positive(weights, len(self._ended)))
-        key = (self._node.seed % 2**64, self._epoch % 2**64)
+        # As uint64: NumPy rounds a list of large and small integers to floats.
+        key = np.array([self._node.seed % 2**64, self._epoch % 2**64], np.uint64)
         source = np.random.Philox(key=key, counter=[self._drawn, 0, 0, 0])
         self._drawn += 1
         # The raw bits are the generator's definition; NumPy's distributions may change.
