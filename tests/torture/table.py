@@ -49,6 +49,7 @@ ROWS = [
     Row("7", "lengths that nothing has", "lengths", 1000, 5),
     Row("8", "bombs of 10 GiB", "bombs", 10_240, 40),
     Row("9", "messages made to cost, up to 20 MB", "messages", 1_000_000, 1000),
+    Row("10", "mutated messages, beside protobuf", "judged", 10_000_000, 4000),
     Row("11", "what fuzzing has kept, again", "replayed", 1, 0),
     Row("12", "panics are exceptions", "panics", 1000, 4),
     Row("13", "every read, every large allocation fails", "failing", 1, 0),

@@ -8,6 +8,8 @@ use pyo3::types::{PyByteArray, PyBytes, PyDict, PyIterator, PyList, PyMapping, P
 use tfrecs_core::Error;
 use tfrecs_core::example::kind::{self, MessageKind};
 use tfrecs_core::example::message::{self, Feature};
+use tfrecs_core::example::strict::Record;
+use tfrecs_core::example::usual::{self, Count};
 use tfrecs_core::example::wire::WireError;
 use tfrecs_core::example::{ExampleEncoder, Kind, ListEncoder};
 
@@ -30,7 +32,11 @@ pub fn decode_example<'py>(
     if !ignore_unknown {
         kind::check_example(&record).or_raise(py)?;
     }
-    let features = Names::with(|names| features_of(py, &record, names))?;
+    let mut usual = Count::default();
+    let features = Names::with(|names| features_of(py, &record, names, &mut usual))?;
+    if !usual.is_all_of_maps(&record) {
+        Record::Example.check(&record).or_raise(py)?;
+    }
     if !ignore_unknown && features.is_empty() {
         kind::check_no_features(&record).or_raise(py)?;
     }
@@ -61,36 +67,47 @@ pub fn decode_sequence_example<'py>(
         kind::check_sequence_example(&record).or_raise(py)?;
     }
     Names::with(|names| {
-        let context = features_of(py, &record, names)?;
+        let mut usual = Count::default();
+        let context = features_of(py, &record, names, &mut usual)?;
         let lists = PyDict::new(py);
         message::for_each_feature_list(&record, |entry| {
             let name = entry.name()?;
             let value = entry.value.get().map_err(Failure::from);
-            let steps = value
+            let (steps, is_usual) = value
                 .and_then(|value| steps_in(py, value))
                 .map_err(|failure| failure.in_feature(name))?;
+            usual.add_entry(entry.usual.filter(|_| is_usual));
             let name = names.text(py, name);
             lists.set_item(name, steps).map_err(Failure::Python)
         })
         .map_err(|failure| failure.raise(py))?;
+        if !usual.is_all_of_maps(&record) {
+            Record::SequenceExample.check(&record).or_raise(py)?;
+        }
         Ok((context, lists))
     })
 }
 
-/// The steps of a feature list as a list of lists.
-fn steps_in<'py>(py: Python<'py>, feature_list: &[u8]) -> Result<Bound<'py, PyList>, Failure> {
-    let steps = PyList::empty(py);
+/// A list of what a message holds, and whether the message is as writers write it.
+type Read<'py> = Result<(Bound<'py, PyList>, bool), Failure>;
+
+/// Returns the steps of a feature list as a list of lists.
+fn steps_in<'py>(py: Python<'py>, feature_list: &[u8]) -> Read<'py> {
+    let (steps, mut usual) = (PyList::empty(py), Count::default());
     message::for_each_step(feature_list, |feature| {
-        let values = values_of(py, feature)?;
+        let (values, is_usual) = values_of(py, feature)?;
+        usual.add_entry(Some(feature).filter(|_| is_usual));
         steps.append(values).map_err(Failure::Python)
     })?;
-    Ok(steps)
+    Ok((steps, usual.is_all_of(feature_list)))
 }
 
+/// Returns the features of a record as a dict of lists, and adds to `usual` those that are as writers write them.
 fn features_of<'py>(
     py: Python<'py>,
     record: &[u8],
     names: &mut Names,
+    usual: &mut Count,
 ) -> PyResult<Bound<'py, PyDict>> {
     let mut row = Row::begin(py, names)?;
     message::for_each_feature(record, |entry| {
@@ -99,9 +116,10 @@ fn features_of<'py>(
             None => row.learn(entry.name()?).map_err(Failure::Python)?,
         };
         let value = entry.value.get().map_err(Failure::from);
-        let values = value
+        let (values, is_usual) = value
             .and_then(|value| values_of(py, value))
             .map_err(|failure| failure.in_feature(entry.name().unwrap_or_default()))?;
+        usual.add_entry(entry.usual.filter(|_| is_usual));
         row.add(&name, values).map_err(Failure::Python)
     })
     .map_err(|failure: Failure| failure.raise(py))?;
@@ -136,59 +154,79 @@ impl Failure {
     }
 }
 
-/// The values of a feature as a list.
+/// Returns the values of a feature as a list.
 #[inline]
-fn values_of<'py>(py: Python<'py>, feature: &[u8]) -> Result<Bound<'py, PyList>, Failure> {
-    if let Some((kind, list)) = message::only_list(feature) {
+fn values_of<'py>(py: Python<'py>, feature: &[u8]) -> Read<'py> {
+    if let Some((kind, list)) = usual::only_list(feature) {
         return list_of(py, kind, list);
     }
-    match Feature::parse(feature)?.list {
-        None => Ok(PyList::empty(py)),
-        Some((kind, list)) => list_of(py, kind, list.get()?),
+    let (list, _) = match Feature::parse(feature)?.list {
+        None => (PyList::empty(py), false),
+        Some((kind, list)) => list_of(py, kind, list.get()?)?,
+    };
+    Ok((list, feature.is_empty()))
+}
+
+#[inline]
+fn list_of<'py>(py: Python<'py>, kind: Kind, list: &[u8]) -> Read<'py> {
+    match kind {
+        Kind::Bytes => byte_strings_of(py, list),
+        Kind::Float32 => floats_of(py, list),
+        Kind::Int64 => integers_of(py, list),
     }
 }
 
-#[inline]
-fn list_of<'py>(py: Python<'py>, kind: Kind, list: &[u8]) -> Result<Bound<'py, PyList>, Failure> {
-    let values = match kind {
-        Kind::Bytes => {
-            if let Some(value) = message::only_bytes(list) {
-                return one(py, bytes_of(py, value).map_err(Failure::Python)?);
-            }
-            let (mut values, mut failure) = (Vec::new(), None);
-            message::for_each_bytes(list, |value| match bytes_of(py, value) {
-                Ok(value) => values.push(value),
-                Err(error) => failure = Some(error),
-            })?;
-            match failure {
-                Some(error) => Err(error),
-                None => PyList::new(py, values),
-            }
+fn byte_strings_of<'py>(py: Python<'py>, list: &[u8]) -> Read<'py> {
+    if let Some(value) = usual::only_bytes(list) {
+        return one(py, bytes_of(py, value).map_err(Failure::Python)?);
+    }
+    let (mut values, mut count, mut failure) = (Vec::new(), Count::default(), None);
+    message::for_each_bytes(list, |value| {
+        count.add(value);
+        match bytes_of(py, value) {
+            Ok(value) => values.push(value),
+            Err(error) => failure = Some(error),
         }
-        Kind::Float32 => {
-            let value_of = |bytes: &[u8; 4]| f32::from_le_bytes(*bytes);
-            if let Some(values) = message::only_floats(list) {
-                return PyList::new(py, values.iter().map(value_of)).map_err(Failure::Python);
-            }
-            let mut values = Vec::new();
-            message::for_each_floats(list, |some| values.extend(some.iter().map(value_of)))?;
-            PyList::new(py, values)
-        }
-        Kind::Int64 => {
-            if let Some(value) = message::only_int64(list) {
-                return one(py, value);
-            }
-            let mut values = Vec::new();
-            message::push_int64s(list, &mut values)?;
-            PyList::new(py, values)
-        }
-    };
-    values.map_err(Failure::Python)
+    })?;
+    match failure {
+        Some(error) => Err(Failure::Python(error)),
+        None => all(py, values, count.is_all_of(list)),
+    }
+}
+
+fn floats_of<'py>(py: Python<'py>, list: &[u8]) -> Read<'py> {
+    let value_of = |bytes: &[u8; 4]| f32::from_le_bytes(*bytes);
+    if let Some(values) = usual::only_floats(list) {
+        return all(py, values.iter().map(value_of), true);
+    }
+    let mut values = Vec::new();
+    message::for_each_floats(list, |some| values.extend(some.iter().map(value_of)))?;
+    all(py, values, list.is_empty())
+}
+
+fn integers_of<'py>(py: Python<'py>, list: &[u8]) -> Read<'py> {
+    if let Some(value) = usual::only_int64(list) {
+        return one(py, value);
+    }
+    let mut values = Vec::new();
+    message::push_int64s(list, &mut values)?;
+    let is_usual = list.is_empty() || usual::only_packed(list).is_some();
+    all(py, values, is_usual)
 }
 
 #[inline]
-fn one<'py>(py: Python<'py>, value: impl IntoPyObject<'py>) -> Result<Bound<'py, PyList>, Failure> {
-    PyList::new(py, [value]).map_err(Failure::Python)
+fn all<'py, T: IntoPyObject<'py>>(
+    py: Python<'py>,
+    values: impl IntoIterator<Item = T, IntoIter: ExactSizeIterator>,
+    is_usual: bool,
+) -> Read<'py> {
+    let list = PyList::new(py, values).map_err(Failure::Python)?;
+    Ok((list, is_usual))
+}
+
+#[inline]
+fn one<'py>(py: Python<'py>, value: impl IntoPyObject<'py>) -> Read<'py> {
+    all(py, [value], true)
 }
 
 /// A mapping as the bytes of an Example. `plain` turns what is neither a number nor a string nor a

@@ -6,11 +6,12 @@ use arrow_array::{Array, ArrayRef, FixedSizeListArray, LargeListArray, NullArray
 use arrow_buffer::{BooleanBuffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, DataType, Field};
 
-use super::message::{self, Feature};
+use super::message::Feature;
 use super::numbers::Misfit;
 use super::places::{Cell, Cells};
 use super::runs;
 use super::spec::{DType, FeatureSpec, Kind, Layout, elements_of};
+use super::usual::{self, Form};
 use super::values::{Outlook, Values, as_offset};
 use super::wire::{Wire, WireError};
 use crate::error::{Error, Result};
@@ -140,23 +141,23 @@ impl ColumnBuilder {
     /// Takes the feature of row `row`; of several, the last one counts.
     ///
     /// # Errors
-    /// What is wrong with the bytes.
+    /// What is wrong with the bytes; [`WireError::Unusual`].
     #[inline]
-    pub fn set(&mut self, row: usize, feature: &[u8]) -> Result<()> {
+    pub fn set(&mut self, row: usize, feature: &[u8], form: Form) -> Result<()> {
         if self.has_row(row) || self.trouble.is_some() {
             self.truncate(row);
         }
-        match self.read(row, feature) {
+        match self.read(row, feature, form) {
             Ok(()) => Ok(()),
             Err(error) => Err(Error::from(error).at_feature(&self.name)),
         }
     }
 
-    /// Writes the rows from `row` on, which is the next one.
+    /// Writes the rows from `row` on, which is the next one, from features of this form.
     ///
     /// # Errors
-    /// What is wrong with the bytes, or does not fit the column.
-    pub fn set_rows(&mut self, mut row: usize, mut cells: Cells<'_>) -> Result<()> {
+    /// What is wrong with the bytes, or does not fit the column; [`WireError::Unusual`].
+    pub fn set_rows(&mut self, mut row: usize, mut cells: Cells<'_>, form: Form) -> Result<()> {
         loop {
             let short = self.take_short(cells.iter());
             row += short;
@@ -165,7 +166,7 @@ impl ColumnBuilder {
                 return Ok(());
             };
             if let Some(cell) = cell {
-                self.set(row, cell.value())?;
+                self.set(row, cell.value(), form)?;
             }
             self.fill_row(row)?;
             row += 1;
@@ -213,9 +214,12 @@ impl ColumnBuilder {
     }
 
     #[inline]
-    fn read(&mut self, row: usize, feature: &[u8]) -> Result<(), WireError> {
-        if let Some((kind, list)) = message::only_list(feature) {
-            return self.read_list(row, kind, list);
+    fn read(&mut self, row: usize, feature: &[u8], form: Form) -> Result<(), WireError> {
+        if let Some((kind, list)) = usual::only_list(feature) {
+            return self.read_list(row, kind, list, form);
+        }
+        if form == Form::Usual && !feature.is_empty() {
+            return Err(WireError::Unusual);
         }
         match Feature::parse(feature)?.list {
             None => {
@@ -232,14 +236,20 @@ impl ColumnBuilder {
             }
             // Of another kind, nobody reads them.
             Some((kind, _)) if self.values.kind().is_some_and(|own| own != kind) => {
-                self.read_list(row, kind, &[])
+                self.read_list(row, kind, &[], form)
             }
-            Some((kind, list)) => self.read_list(row, kind, list.get()?),
+            Some((kind, list)) => self.read_list(row, kind, list.get()?, form),
         }
     }
 
     #[inline]
-    fn read_list(&mut self, row: usize, kind: Kind, list: &[u8]) -> Result<(), WireError> {
+    fn read_list(
+        &mut self,
+        row: usize,
+        kind: Kind,
+        list: &[u8],
+        form: Form,
+    ) -> Result<(), WireError> {
         if matches!(self.values, Values::Unknown) {
             self.values = Values::new(kind.into());
             self.learned_in = Some(row);
@@ -249,7 +259,7 @@ impl ColumnBuilder {
             return Ok(());
         }
         let start = self.values.len();
-        let misfit = self.values.push_list(list)?;
+        let misfit = self.values.push_list(list, form)?;
         let found = self.values.len() - start;
         let fits = if self.is_fixed {
             found == self.each

@@ -8,6 +8,7 @@ use super::decoder::Decoder;
 use super::near_names::with_near_names;
 use super::spec::{FeatureSpec, ListSpec};
 use super::steps::StepsBuilder;
+use super::strict::Record;
 use super::values::Outlook;
 use crate::error::{Error, Result};
 use crate::interrupt::Pulse;
@@ -114,7 +115,8 @@ impl ExampleDecoder {
     /// For the features of `spec`; `None`: for all that turn up.
     #[must_use]
     pub fn new(spec: Option<&[FeatureSpec]>) -> Self {
-        Self(features(spec, Place::Example))
+        let judged_as = spec.is_none().then_some(Record::Example);
+        Self(features(spec, Place::Example, judged_as))
     }
 }
 
@@ -145,10 +147,12 @@ impl SequenceDecoder {
     /// For these features of the context and these feature lists; `None`: for all that turn up.
     #[must_use]
     pub fn new(context: Option<&[FeatureSpec]>, lists: Option<&[ListSpec]>) -> Self {
+        let is_all_wanted = context.is_none() && lists.is_none();
+        let judged_as = is_all_wanted.then_some(Record::SequenceExample);
         let column = |list: &ListSpec| (list.step.name.clone(), StepsBuilder::new(list));
         Self {
-            context: features(context, Place::Context),
-            lists: Decoder::new(lists.map(|lists| lists.iter().map(column))),
+            context: features(context, Place::Context, judged_as),
+            lists: Decoder::new(lists.map(|lists| lists.iter().map(column)), judged_as),
         }
     }
 }
@@ -177,9 +181,13 @@ impl Decode for SequenceDecoder {
     }
 }
 
-fn features(spec: Option<&[FeatureSpec]>, place: Place) -> Decoder<ColumnBuilder> {
+fn features(
+    spec: Option<&[FeatureSpec]>,
+    place: Place,
+    judged_as: Option<Record>,
+) -> Decoder<ColumnBuilder> {
     let column = |feature: &FeatureSpec| (feature.name.clone(), ColumnBuilder::new(feature, place));
-    Decoder::new(spec.map(|spec| spec.iter().map(column)))
+    Decoder::new(spec.map(|spec| spec.iter().map(column)), judged_as)
 }
 
 /// How many bytes are decoded between two looks at the clock.

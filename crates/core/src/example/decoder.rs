@@ -17,6 +17,8 @@ use super::directory::Directory;
 use super::message::{self, Entry};
 use super::places::{Cells, Places};
 use super::steps::StepsBuilder;
+use super::strict::Record;
+use super::usual::{self, Form};
 use super::values::Outlook;
 use super::wire::Wire;
 use crate::error::{Error, Result};
@@ -39,9 +41,9 @@ pub trait Column: Sized {
     /// Whether row `row` is written.
     fn has_row(&self, row: usize) -> bool;
     /// Takes the message of row `row`; of several, the last one counts.
-    fn set(&mut self, row: usize, value: &[u8]) -> Result<()>;
-    /// Writes the rows from `row` on.
-    fn set_rows(&mut self, row: usize, cells: Cells<'_>) -> Result<()>;
+    fn set(&mut self, row: usize, value: &[u8], form: Form) -> Result<()>;
+    /// Writes the rows from `row` on, from messages of this form.
+    fn set_rows(&mut self, row: usize, cells: Cells<'_>, form: Form) -> Result<()>;
     /// Takes rows back: there are only the first `rows` again.
     fn truncate(&mut self, rows: usize);
     /// Writes row `row`, if its record has not.
@@ -70,12 +72,12 @@ impl Column for ColumnBuilder {
     }
 
     #[inline]
-    fn set(&mut self, row: usize, value: &[u8]) -> Result<()> {
-        self.set(row, value)
+    fn set(&mut self, row: usize, value: &[u8], form: Form) -> Result<()> {
+        self.set(row, value, form)
     }
 
-    fn set_rows(&mut self, row: usize, cells: Cells<'_>) -> Result<()> {
-        self.set_rows(row, cells)
+    fn set_rows(&mut self, row: usize, cells: Cells<'_>, form: Form) -> Result<()> {
+        self.set_rows(row, cells, form)
     }
 
     fn truncate(&mut self, rows: usize) {
@@ -110,12 +112,12 @@ impl Column for StepsBuilder {
     }
 
     #[inline]
-    fn set(&mut self, row: usize, value: &[u8]) -> Result<()> {
-        self.set(row, value)
+    fn set(&mut self, row: usize, value: &[u8], form: Form) -> Result<()> {
+        self.set(row, value, form)
     }
 
-    fn set_rows(&mut self, row: usize, cells: Cells<'_>) -> Result<()> {
-        self.set_rows(row, cells)
+    fn set_rows(&mut self, row: usize, cells: Cells<'_>, form: Form) -> Result<()> {
+        self.set_rows(row, cells, form)
     }
 
     fn truncate(&mut self, rows: usize) {
@@ -138,6 +140,8 @@ struct Seen {
     place: usize,
     /// How many columns have a row of it.
     rows: isize,
+    /// How many entries were for these columns.
+    entries: isize,
 }
 
 /// Columns that are being filled.
@@ -149,6 +153,8 @@ pub struct Decoder<C> {
     distrust: usize,
     /// Whether names that turn up get a column.
     is_inferring: bool,
+    /// The message as which all of a record is judged, if more than the columns count.
+    judged_as: Option<Record>,
     size: Outlook,
 }
 
@@ -187,20 +193,25 @@ fn offset_in(record: &[u8], part: &[u8]) -> usize {
 #[inline]
 fn set_entry(column: &mut impl Column, row: usize, entry: &Entry<'_>) -> Result<()> {
     match entry.value.get() {
-        Ok(value) => column.set(row, value),
+        Ok(value) => column.set(row, value, Form::Any),
         Err(error) => Err(Error::from(error).at_feature(entry.name()?)),
     }
 }
 
 impl<C: Column> Decoder<C> {
-    /// Columns of these names; `None`: of all that turn up.
-    pub fn new(columns: Option<impl Iterator<Item = (String, C)>>) -> Self {
+    /// Columns of these names; `None`: of all that turn up. Records that are broken elsewhere are refused too, if
+    /// they are `judged_as` a message.
+    pub fn new(
+        columns: Option<impl Iterator<Item = (String, C)>>,
+        judged_as: Option<Record>,
+    ) -> Self {
         let mut decoder = Self {
             columns: Vec::new(),
             directory: Directory::default(),
             places: Places::default(),
             distrust: 1,
             is_inferring: columns.is_none(),
+            judged_as,
             size: Outlook::default(),
         };
         for (name, column) in columns.into_iter().flatten() {
@@ -281,7 +292,7 @@ impl<C: Column> Decoder<C> {
 
     /// Notes where the values of a record lie; none if it is unusual.
     fn note(&mut self, record: &[u8], row: usize) -> Option<()> {
-        let mut rest = message::only_map(record, C::MAP).filter(|_| Places::can_be_in(record))?;
+        let mut rest = usual::only_map(record, C::MAP).filter(|_| Places::can_be_in(record))?;
         let mut place = 0;
         while !rest.is_empty() {
             let at = offset_in(record, rest);
@@ -295,21 +306,27 @@ impl<C: Column> Decoder<C> {
                 place += 1;
                 continue;
             }
-            let (key, value, behind) = message::usual_entry(Wire(rest))?;
+            let mut map = Wire(rest);
+            let (key, value) = usual::take_entry(&mut map)?;
             let found = self.directory.find(place, key)?;
             if let Some(column) = found.column {
                 let start = offset_in(record, value);
                 self.places.note(column, row, start, value.len())?;
             }
-            (rest, place) = (behind.0, found.next);
+            (rest, place) = (map.0, found.next);
         }
         Some(())
     }
 
     /// Fills every column from the records whose places are noted.
     fn set_columns(&mut self, records: &[&[u8]], row: usize) -> Result<()> {
+        // What is unusual goes the long way, where the whole record is judged.
+        let form = match self.judged_as {
+            Some(_) => Form::Usual,
+            None => Form::Any,
+        };
         for (index, column) in self.columns.iter_mut().enumerate() {
-            column.set_rows(row, self.places.of(index, records))?;
+            column.set_rows(row, self.places.of(index, records), form)?;
         }
         Ok(())
     }
@@ -317,6 +334,15 @@ impl<C: Column> Decoder<C> {
     fn decode_row(&mut self, record: &[u8], row: usize) -> Result<()> {
         let mut seen = Seen::default();
         message::for_each_map(record, C::MAP, |map| self.decode_map(map, row, &mut seen))?;
+        if let Some(message) = self.judged_as {
+            let has_repeated = seen.entries > seen.rows;
+            if has_repeated {
+                // A list that a later one replaces may not have been read.
+                message.check(record)?;
+            } else {
+                message.check_around_lists(record)?;
+            }
+        }
         if seen.rows.unsigned_abs() == self.columns.len() {
             return Ok(());
         }
@@ -334,7 +360,9 @@ impl<C: Column> Decoder<C> {
                 let column = expected.column();
                 (map.0, seen.place) = (rest, seen.place + 1);
                 let value = entry.get(start..).unwrap_or_default();
-                self.set(column, row, seen, |column| column.set(row, value))?;
+                self.set(column, row, seen, |column| {
+                    column.set(row, value, Form::Any)
+                })?;
                 continue;
             }
             let Some(entry) = message::next_entry(&mut map)? else {
@@ -362,6 +390,7 @@ impl<C: Column> Decoder<C> {
         if let Some(column) = column.and_then(|index| self.columns.get_mut(index)) {
             seen.rows -= isize::from(column.has_row(row));
             set(column)?;
+            seen.entries += 1;
             seen.rows += isize::from(column.has_row(row));
         }
         Ok(())
@@ -372,6 +401,7 @@ impl<C: Column> Decoder<C> {
     fn take_new(&mut self, entry: &Entry<'_>, row: usize, seen: &mut Seen) -> Result<()> {
         if self.is_inferring {
             let has_row = self.add_column(entry, row)?;
+            seen.entries += 1;
             seen.rows += isize::from(has_row);
         } else {
             self.directory.add_unasked(entry.key);

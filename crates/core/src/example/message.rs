@@ -20,8 +20,8 @@
 use std::borrow::Cow;
 
 use super::spec::Kind;
-use super::varints;
 use super::wire::{Wire, WireError, WireType};
+use super::{usual, varints};
 
 type Result<T> = std::result::Result<T, WireError>;
 
@@ -30,45 +30,6 @@ type Result<T> = std::result::Result<T, WireError>;
 pub const FIRST: u32 = 1;
 /// `SequenceExample.feature_lists`.
 pub const SECOND: u32 = 2;
-
-/// The list of a Feature that is nothing but one list, as every writer writes it.
-#[must_use]
-#[inline]
-pub fn only_list(feature: &[u8]) -> Option<(Kind, &[u8])> {
-    let (&tag, rest) = feature.split_first()?;
-    let kind = Kind::of_tag(tag)?;
-    let mut wire = Wire(rest);
-    let list = wire.bytes().ok()?;
-    wire.is_empty().then_some((kind, list))
-}
-
-/// The value of a `BytesList` that has just one.
-#[must_use]
-#[inline]
-pub fn only_bytes(list: &[u8]) -> Option<&[u8]> {
-    let mut wire = Wire(list.strip_prefix(&[0x0a])?);
-    let value = wire.bytes().ok()?;
-    wire.is_empty().then_some(value)
-}
-
-/// The value of an `Int64List` that has just one, packed, as every writer writes it.
-#[must_use]
-#[inline]
-pub fn only_int64(list: &[u8]) -> Option<i64> {
-    let mut wire = Wire(list.strip_prefix(&[0x0a])?);
-    let mut packed = Wire(wire.bytes().ok()?);
-    let value = packed.varint().ok()?;
-    (wire.is_empty() && packed.is_empty()).then_some(value.cast_signed())
-}
-
-/// The values of a `FloatList` that are packed in one piece, as every writer writes them.
-#[must_use]
-#[inline]
-pub fn only_floats(list: &[u8]) -> Option<&[[u8; 4]]> {
-    let mut wire = Wire(list.strip_prefix(&[0x0a])?);
-    let (floats, rest) = wire.bytes().ok()?.as_chunks::<4>();
-    (wire.is_empty() && rest.is_empty()).then_some(floats)
-}
 
 /// One field of a message: its number and its bytes, if it is length-delimited and was asked for.
 #[inline]
@@ -169,6 +130,8 @@ pub struct Entry<'a> {
     pub key: &'a [u8],
     /// The message.
     pub value: Merged<'a>,
+    /// The bytes of the entry, if it is as writers write it.
+    pub usual: Option<&'a [u8]>,
 }
 
 impl<'a> Entry<'a> {
@@ -192,16 +155,18 @@ impl<'a> Entry<'a> {
         Ok(Self {
             key,
             value: value.unwrap_or_default(),
+            usual: None,
         })
     }
 
     /// The entry that every writer writes.
     #[inline]
     fn parse_usual(bytes: &'a [u8]) -> Option<Self> {
-        let (key, value) = only_pair(bytes)?;
+        let (key, value) = usual::only_pair(bytes)?;
         Some(Self {
             key,
             value: Merged::new(value),
+            usual: Some(bytes),
         })
     }
 
@@ -212,25 +177,6 @@ impl<'a> Entry<'a> {
     pub fn name(&self) -> Result<&'a str> {
         std::str::from_utf8(self.key).map_err(|_| WireError::NotUtf8)
     }
-}
-
-/// Key and value of an entry that every writer writes: the one, then the other, each once.
-#[inline]
-fn only_pair(entry: &[u8]) -> Option<(&[u8], &[u8])> {
-    let mut wire = Wire(entry.strip_prefix(&[0x0a])?);
-    let key = wire.bytes().ok()?;
-    let mut wire = Wire(wire.0.strip_prefix(&[0x12])?);
-    let value = wire.bytes().ok()?;
-    wire.is_empty().then_some((key, value))
-}
-
-/// Key and value of the next entry of a map, and what follows, if it is one that every writer writes.
-#[must_use]
-#[inline]
-pub fn usual_entry(map: Wire<'_>) -> Option<(&[u8], &[u8], Wire<'_>)> {
-    let mut wire = Wire(map.0.strip_prefix(&[0x0a])?);
-    let (key, value) = only_pair(wire.bytes().ok()?)?;
-    Some((key, value, wire))
 }
 
 /// Calls `visit` with the bytes of every map in field `field` of `record`; together they are one map.
@@ -248,16 +194,6 @@ pub fn for_each_map<'a, E: From<WireError>>(
         visit(Wire(map))?;
     }
     Ok(())
-}
-
-/// The map in field `field` of `record`, if it is in one piece.
-#[must_use]
-#[inline]
-pub fn only_map(record: &[u8], field: u32) -> Option<&[u8]> {
-    let mut message = Wire(record);
-    let map = next_bytes(&mut message, field).ok()??;
-    let more = next_bytes(&mut message, field).ok()?;
-    more.is_none().then_some(map)
 }
 
 /// Takes the next entry off a map.

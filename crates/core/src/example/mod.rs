@@ -1,7 +1,8 @@
 //! Records ⇄ columns.
 //!
 //! From the bottom up: [`wire`] reads protobuf's wire format, and [`varints`] its packed integers;
-//! [`message`] knows the few messages of `tf.train`, [`spec`] says what is wanted, [`mod@decode`] turns
+//! [`message`] knows the few messages of `tf.train`, [`usual`] the form in which writers write them, [`strict`] what
+//! protobuf refuses; [`spec`] says what is wanted, [`mod@decode`] turns
 //! records into Arrow columns: a [`mod@column`] of features or one of feature lists ([`steps`]), over
 //! [`values`]; [`encode`] goes the other way, from columns or from single features. [`lists`] splits
 //! lists of examples; [`kind`] guesses a record's message; [`scalars`] makes columns of tensorboard's [`mod@event`]s. What lies inside byte
@@ -31,7 +32,9 @@ pub mod scalars;
 mod short;
 pub mod spec;
 pub mod steps;
+pub mod strict;
 pub mod tensor;
+pub mod usual;
 pub mod values;
 pub mod varints;
 pub mod wire;

@@ -11,6 +11,7 @@ use super::column::{ColumnBuilder, Place, nulls_of};
 use super::message;
 use super::places::Cells;
 use super::spec::ListSpec;
+use super::usual::{self, Form};
 use super::values::{Outlook, as_offset};
 use super::wire::Wire;
 use crate::error::{Error, Result};
@@ -79,12 +80,12 @@ impl StepsBuilder {
     ///
     /// # Errors
     /// What is wrong with the bytes.
-    pub fn set(&mut self, row: usize, feature_list: &[u8]) -> Result<()> {
+    pub fn set(&mut self, row: usize, feature_list: &[u8], form: Form) -> Result<()> {
         if self.fault.is_some() || self.has_row(row) {
             self.truncate(row);
         }
         let first = self.steps.rows();
-        self.take_steps(feature_list, first)
+        self.take_steps(feature_list, first, form)
             .map_err(|error| error.at_feature(self.steps.name()))?;
         if self.fault.is_some() {
             self.steps.truncate(first);
@@ -94,23 +95,27 @@ impl StepsBuilder {
         Ok(())
     }
 
-    fn take_steps(&mut self, feature_list: &[u8], first: usize) -> Result<()> {
+    fn take_steps(&mut self, feature_list: &[u8], first: usize, form: Form) -> Result<()> {
         let mut rest = Wire(feature_list);
         while self.fault.is_none() {
             self.steps.take_run(&mut rest);
-            let Some(feature) = message::next_step(&mut rest)? else {
+            let next = match form {
+                Form::Usual => usual::next_first(&mut rest)?,
+                Form::Any => message::next_step(&mut rest)?,
+            };
+            let Some(feature) = next else {
                 return Ok(());
             };
-            self.take_step(feature, first)?;
+            self.take_step(feature, first, form)?;
         }
         // Nobody wants the rest, but it must be sound.
         while message::next_step(&mut rest)?.is_some() {}
         Ok(())
     }
 
-    fn take_step(&mut self, feature: &[u8], first: usize) -> Result<()> {
+    fn take_step(&mut self, feature: &[u8], first: usize, form: Form) -> Result<()> {
         let step = self.steps.rows();
-        self.steps.set(step, feature)?;
+        self.steps.set(step, feature, form)?;
         if !self.steps.has_row(step) {
             let fault = self.steps.fault();
             self.fault = fault.map(|what| format!("step {}: {what}", step - first));
@@ -126,14 +131,14 @@ impl StepsBuilder {
         self.present.push(present);
     }
 
-    /// Writes the rows from `row` on, which is the next one.
+    /// Writes the rows from `row` on, which is the next one, from lists of this form.
     ///
     /// # Errors
-    /// What is wrong with the bytes, or does not fit the column.
-    pub fn set_rows(&mut self, row: usize, cells: Cells<'_>) -> Result<()> {
+    /// What is wrong with the bytes, or does not fit the column; [`WireError::Unusual`].
+    pub fn set_rows(&mut self, row: usize, cells: Cells<'_>, form: Form) -> Result<()> {
         for (place, cell) in cells.iter().enumerate() {
             if let Some(cell) = cell {
-                self.set(row + place, cell.value())?;
+                self.set(row + place, cell.value(), form)?;
             }
             self.fill_row(row + place)?;
         }
@@ -204,7 +209,7 @@ mod tests {
             let mut take = || {
                 while let Some(feature) = message::next_step(&mut rest)? {
                     if self.fault.is_none() {
-                        self.take_step(feature, first)?;
+                        self.take_step(feature, first, Form::Any)?;
                     }
                 }
                 Ok(())
@@ -352,7 +357,7 @@ mod tests {
             spec in prop::option::weighted(0.9, spec()),
         ) {
             let column = || spec.as_ref().map_or_else(|| StepsBuilder::found("steps", 0), StepsBuilder::new);
-            let found = decoded(column(), &rows, StepsBuilder::set);
+            let found = decoded(column(), &rows, |column, row, list| column.set(row, list, Form::Any));
             let expected = decoded(column(), &rows, StepsBuilder::set_plainly);
             prop_assert_eq!(found, expected);
         }

@@ -11,6 +11,7 @@ use super::numbers::{self, Numbers, Read};
 use super::places::Cell;
 use super::short::Short;
 use super::spec::{DType, Default, Kind};
+use super::usual::{self, Form};
 
 /// What is known of the records before they are read.
 #[derive(Clone, Copy, Debug, Default)]
@@ -156,9 +157,10 @@ impl Values {
     /// Appends the values of a list in a record.
     ///
     /// # Errors
-    /// What is wrong with the bytes.
+    /// What is wrong with the bytes; [`WireError::Unusual`].
     #[inline]
-    pub fn push_list(&mut self, list: &[u8]) -> Read {
+    pub fn push_list(&mut self, list: &[u8], form: Form) -> Read {
+        usual::check_numbers(self.kind(), list, form)?;
         match self {
             Self::Unknown => {}
             Self::Bytes(data, ends) => {
@@ -166,8 +168,9 @@ impl Values {
                     data.extend_from_slice(value);
                     ends.push(as_offset(data.len()));
                 };
-                match message::only_bytes(list) {
+                match usual::only_bytes(list) {
                     Some(value) => push(value),
+                    None if form == Form::Usual => usual::for_each_bytes(list, push)?,
                     None => message::for_each_bytes(list, push)?,
                 }
             }

@@ -11,6 +11,10 @@ pub enum WireError {
     TruncatedVarint,
     /// A varint of more than ten bytes.
     OverlongVarint,
+    /// A tag of more than five bytes.
+    OverlongTag,
+    /// A length of more than five bytes.
+    OverlongLength,
     /// A field announces more bytes than there are.
     TruncatedField,
     /// A tag with a wire type that does not exist.
@@ -19,12 +23,14 @@ pub enum WireError {
     BadFieldNumber,
     /// A group ends that never began, or never ends.
     UnmatchedGroup,
-    /// Groups inside groups, deeper than [`MAX_DEPTH`].
+    /// Messages and groups inside each other, deeper than [`MAX_DEPTH`].
     TooDeep,
     /// A packed list of 4-byte floats whose length is no multiple of 4.
     RaggedFloats,
     /// A string field (a feature's name) that is not UTF-8.
     NotUtf8,
+    /// A message that is not as writers write it, where only such are read.
+    Unusual,
 }
 
 impl fmt::Display for WireError {
@@ -32,15 +38,18 @@ impl fmt::Display for WireError {
         match self {
             Self::TruncatedVarint => f.write_str("it ends inside a varint"),
             Self::OverlongVarint => f.write_str("a varint is longer than ten bytes"),
+            Self::OverlongTag => f.write_str("a tag is longer than five bytes"),
+            Self::OverlongLength => f.write_str("a length is longer than five bytes"),
             Self::TruncatedField => f.write_str("a field announces more bytes than there are"),
             Self::BadWireType(t) => write!(f, "wire type {t} does not exist"),
             Self::BadFieldNumber => f.write_str("a field number is out of range"),
             Self::UnmatchedGroup => f.write_str("the start and the end of a group do not match"),
-            Self::TooDeep => f.write_str("groups are nested more than 100 deep"),
+            Self::TooDeep => f.write_str("messages and groups are nested more than 100 deep"),
             Self::RaggedFloats => {
                 f.write_str("the length of a packed float list is no multiple of 4")
             }
             Self::NotUtf8 => f.write_str("a feature's name is not UTF-8"),
+            Self::Unusual => f.write_str("it is not as writers write it"),
         }
     }
 }
@@ -147,6 +156,28 @@ impl<'a> Wire<'a> {
         self.take(usize::try_from(length).map_err(|_| WireError::TruncatedField)?)
     }
 
+    /// The most bytes of a tag or a length that protobuf's C++ parser accepts.
+    pub const MOST_SHORT: usize = 5;
+
+    /// Reads a length of at most [`Self::MOST_SHORT`] bytes and so many bytes, if they are there.
+    #[inline]
+    pub fn short_bytes(&mut self) -> Option<&'a [u8]> {
+        let mut rest = *self;
+        let length = match *rest.0 {
+            [length @ 0..0x80, ref behind @ ..] => {
+                rest.0 = behind;
+                u64::from(length)
+            }
+            _ => rest.varint().ok()?,
+        };
+        let is_short = self.0.len() - rest.0.len() <= Self::MOST_SHORT;
+        let bytes = rest
+            .take(usize::try_from(length).ok().filter(|_| is_short)?)
+            .ok()?;
+        *self = rest;
+        Some(bytes)
+    }
+
     /// Reads four bytes.
     ///
     /// # Errors
@@ -201,7 +232,11 @@ impl<'a> Wire<'a> {
         }
     }
 
-    fn skip_simple(&mut self, wire_type: WireType) -> Result<()> {
+    /// Steps over the value of a field that is no group.
+    ///
+    /// # Errors
+    /// What is wrong with it; [`WireError::UnmatchedGroup`] for a group.
+    pub fn skip_simple(&mut self, wire_type: WireType) -> Result<()> {
         match wire_type {
             WireType::Varint => self.varint().map(drop),
             WireType::Fixed64 => self.take(8).map(drop),

@@ -9,6 +9,7 @@
 //! - Groups in groups: the decoder follows 100, prost 99. Where prost finds them too deep, the decoder
 //!   may say so too, or accept.
 //! - Fields of a wrong wire type, and names that are not UTF-8: see [`fields`].
+//! - Without a spec, a record that is broken where no column shows it: see [`whole`].
 
 pub mod answer;
 pub mod chunks;
@@ -20,6 +21,7 @@ mod rounding;
 mod rules;
 mod schema;
 mod tensors;
+mod whole;
 
 use std::fmt::Debug;
 
@@ -38,6 +40,9 @@ pub fn examples(data: &[u8]) {
     for record in &records {
         schema::check_example(record);
     }
+    if spec.is_none() && check_refusal(&records, whole::EXAMPLE, examples_decoded(&records, spec)) {
+        return;
+    }
     compare(
         &records,
         |records| examples_decoded(records, spec),
@@ -53,6 +58,11 @@ pub fn sequences(data: &[u8]) {
     let records = input::records(rest);
     for record in &records {
         schema::check_sequence(record);
+    }
+    let is_inferred = context.is_none() && lists.is_none();
+    let decoded = || sequences_decoded(&records, context, lists);
+    if is_inferred && check_refusal(&records, whole::SEQUENCE, decoded()) {
+        return;
     }
     compare(
         &records,
@@ -71,6 +81,37 @@ pub fn tensors(data: &[u8]) {
         |records| tensors_decoded(records, wanted),
         |records| tensors::theirs(records, wanted.map(|wanted| wanted.number)),
     );
+}
+
+/// Checks that records which are decoded are sound all through; true if one of them is not, and is refused.
+fn check_refusal<T: Debug>(
+    records: &[Vec<u8>],
+    message: whole::Kind,
+    ours: Result<T, Refusal>,
+) -> bool {
+    let read = |record: &Vec<u8>| whole::read(message, &input::without_excess_bits(record).0);
+    let broken = records
+        .iter()
+        .position(|record| read(record) == Err(whole::Reason::Broken));
+    match (broken, ours) {
+        (Some(broken), Err(refusal)) => {
+            let is_earlier = refusal.record <= broken;
+            assert!(
+                is_earlier,
+                "{refusal:?}, but {broken} is broken: {records:02x?}"
+            );
+            refusal.record == broken
+        }
+        (Some(broken), Ok(found)) => panic!("{broken} is broken: {found:?}; {records:02x?}"),
+        // Groups are judged by the decoder alone.
+        (None, Err(refusal)) => {
+            refusal.fault == Fault::Wire
+                && records
+                    .get(refusal.record)
+                    .is_some_and(|record| read(record).is_err())
+        }
+        (None, Ok(_)) => false,
+    }
 }
 
 /// Panics unless `ours` and `theirs` are the same, but for what the head of this file lists; `theirs`

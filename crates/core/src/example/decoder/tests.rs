@@ -29,12 +29,12 @@ impl Column for Counts {
         self.rows > row
     }
 
-    fn set(&mut self, row: usize, _value: &[u8]) -> Result<()> {
+    fn set(&mut self, row: usize, _value: &[u8], _form: Form) -> Result<()> {
         self.rows = row + 1;
         Ok(())
     }
 
-    fn set_rows(&mut self, row: usize, cells: Cells<'_>) -> Result<()> {
+    fn set_rows(&mut self, row: usize, cells: Cells<'_>, _form: Form) -> Result<()> {
         let count = cells.iter().count();
         self.rows = row + count;
         self.short += count;
@@ -47,7 +47,7 @@ impl Column for Counts {
     }
 
     fn fill_row(&mut self, row: usize) -> Result<()> {
-        self.set(row, b"")
+        self.set(row, b"", Form::Any)
     }
 
     fn finish(&mut self, rows: usize) -> Result<(Field, ArrayRef), ArrowError> {
@@ -78,7 +78,7 @@ fn record<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<u8> {
 /// What has become of the first column's rows.
 fn decode(records: &[Vec<u8>]) -> Counts {
     let columns = NAMES.map(|name| (name.to_owned(), Counts::default()));
-    let mut decoder = Decoder::new(Some(columns.into_iter()));
+    let mut decoder = Decoder::new(Some(columns.into_iter()), None);
     let records: Vec<&[u8]> = records.iter().map(Vec::as_slice).collect();
     for group in [&records[..100], &records[100..]] {
         let row = if group.len() == 100 { 0 } else { 100 };
