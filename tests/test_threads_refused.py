@@ -1,6 +1,9 @@
 """A system that refuses another thread: those there are do the work, or an error says why."""
 
 import inspect
+import json
+import subprocess
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -8,7 +11,9 @@ from typing import Any
 import pytest
 
 import hostile_child as child
+import needs
 import tfrecs
+import threadless_child
 
 
 def refuse_after(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
@@ -75,6 +80,40 @@ def test_counts_beyond_64_bits_mean_all(tmp_path: Path, count: int) -> None:
         assert len(list(one.repeat(count).take(150))) == 150
         assert [len(batch) for batch in one.batch(count)] == [100]
     assert len(list(dataset.shuffle(buffer_size=count))) == 100
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits of threads are Linux's")
+@pytest.mark.parametrize("count", [0, 1, 2, 3])
+def test_a_process_that_may_start_few_threads_is_told_so(tmp_path: Path, count: int) -> None:
+    for name in ("PIL", "soundfile", "typer"):
+        needs.optional(name)
+    for parent in (tmp_path, *tmp_path.parents[:-2]):  # the child runs as another user
+        parent.chmod(parent.stat().st_mode | 0o011)
+    tmp_path.chmod(0o777)
+    command = [sys.executable, threadless_child.__file__, str(count)]
+    done = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, timeout=120, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    *lines, (end, _, _) = map(json.loads, done.stdout.splitlines())
+    if end == "threads can be started":
+        pytest.skip("this system does not limit threads")
+    assert end == "done"
+    wrong = [
+        (name, error, is_same)
+        for name, error, is_same in lines
+        if not is_same and not is_refusal(error)
+    ]
+    assert wrong == []
+    if count == 0:
+        refused = {name for name, error, _ in lines if error}
+        assert refused >= {"map", "prefetch", "open", "tf queue runners", "RecordWriter of members"}
+    assert {name for name, _, is_same in lines if is_same} >= {"convert_csv", "decode_audio"}
+
+
+def is_refusal(error: str | None) -> bool:
+    is_ours = error is not None and error.startswith(("tfrecs.Error: OutOfMem", "tfrecs.Error: St"))
+    return is_ours and "cannot start a thread" in str(error)
 
 
 THREADED = [

@@ -206,7 +206,7 @@ class LimitError(Error, ResourceExhaustedError, ValueError):
 
 
 class OutOfMemoryError(Error, ResourceExhaustedError, MemoryError):
-    """There is no memory for a record as long as the one at this place.
+    """There is no memory for a record as long as the one at this place, or for another thread.
 
     Example:
         >>> import tfrecs
@@ -336,6 +336,12 @@ def warn(text: str, kind: type[Warning]) -> None:
 
 def _is_ours(module: str) -> bool:
     return module.partition(".")[0] == "tfrecs"
+
+
+def no_thread() -> OutOfMemoryError:
+    """Return the error for a thread that the operating system refuses to start."""
+    reason = "cannot start a thread: the system allows no more of them"
+    return OutOfMemoryError(reason)
 
 
 def file_error(error: OSError, path: str) -> FileError:

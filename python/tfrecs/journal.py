@@ -28,6 +28,7 @@ from typing import Any
 
 from tfrecs import _core
 from tfrecs.errors import CorruptRecordError, DeniedFileError, Error, FileError, file_error
+from tfrecs.limits import checked_name
 from tfrecs.logs import logger
 from tfrecs.wording import counted
 
@@ -302,7 +303,7 @@ def read_journal(path: str) -> Journal | None:
             raise _no_journal(path)
         moves = tuple(_move(entry) for entry in data["moves"])
         return Journal(path, moves, tuple(map(_name, data["old"])))
-    except (ValueError, LookupError, TypeError, RecursionError) as error:
+    except (ValueError, LookupError, TypeError, ArithmeticError, RecursionError) as error:
         raise _no_journal(path) from error
 
 
@@ -321,9 +322,9 @@ def _move(entry: dict[str, Any]) -> Move:
 
 def _name(name: Any) -> str:
     """Return the name of a file in the journal's folder: it leads nowhere else."""
-    if not isinstance(name, str) or name in {"", ".", ".."} or "/" in name or "\0" in name:
+    if not isinstance(name, str) or name in {"", ".", ".."} or "/" in name:
         raise ValueError(name)
-    return name
+    return checked_name(name)
 
 
 def _no_journal(path: str) -> CorruptRecordError:

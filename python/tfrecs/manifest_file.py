@@ -12,6 +12,7 @@ from tfrecs.errors import CorruptRecordError, SpecError, file_error
 from tfrecs.feature_data import features_from_data, features_to_data
 from tfrecs.features import Feature, Features
 from tfrecs.journal import own_checksum
+from tfrecs.limits import checked_compression, checked_name
 from tfrecs.paths import Path
 
 FORMAT = "tfrecs manifest"
@@ -107,7 +108,9 @@ def _entry(data: dict[str, Any]) -> ShardEntry:
     texts = (entry.name, entry.compression_type, entry.checksum, entry.sha256 or "")
     if not all(isinstance(text, str) for text in texts):
         raise SpecError(f"these are no texts: {texts!r}")
-    if not entry.name or "\0" in entry.name or pathlib.PurePosixPath(entry.name).is_absolute():
+    checked_name(entry.name)
+    checked_compression(entry.compression_type)
+    if not entry.name or pathlib.PurePosixPath(entry.name).is_absolute():
         raise SpecError(f"this is no name of a file in its folder: {entry.name!r}")
     return entry
 

@@ -106,6 +106,8 @@ pub enum ErrorKind {
     DecompressedLimit(u64),
     /// There is no memory for so many bytes.
     OutOfMemory(usize),
+    /// The operating system allows no other thread: its text.
+    NoThread(String),
     /// A message is not valid protobuf.
     Wire(crate::example::wire::WireError),
     /// A message is valid, and its content is not what the spec asks for.
@@ -136,7 +138,7 @@ impl ErrorKind {
             | Self::TruncatedStream(_) => Category::Truncated,
             Self::NotTfRecord(_) => Category::NotTfRecord,
             Self::RecordLimit { .. } | Self::DecompressedLimit(_) => Category::Limit,
-            Self::OutOfMemory(_) => Category::Memory,
+            Self::OutOfMemory(_) | Self::NoThread(_) => Category::Memory,
             Self::Wire(_) | Self::Content(_) => Category::Parse,
             Self::Spec(_) => Category::Spec,
             Self::State(_) => Category::State,
@@ -271,6 +273,7 @@ impl fmt::Display for ErrorKind {
             Self::RecordLimit { .. } | Self::DecompressedLimit(_) | Self::OutOfMemory(_) => {
                 self.fmt_too_much(f)
             }
+            Self::NoThread(text) => write!(f, "cannot start a thread: {text}"),
             Self::Wire(error) => write!(f, "broken protobuf message: {error}"),
             Self::Content(text) | Self::Spec(text) | Self::State(text) | Self::Io(_, _, text) => {
                 f.write_str(text)

@@ -88,10 +88,9 @@ fn spawn(number: usize, job: impl FnOnce() + Send + 'static) -> Result<()> {
     memory::check_room(FOR_A_THREAD)?;
     let name = format!("tfrecs-{number}");
     let started = thread::Builder::new().name(name).spawn(job);
-    started.map(drop).map_err(|error| {
-        let text = format!("cannot start a thread: {error}");
-        ErrorKind::Io(error.kind(), error.raw_os_error(), text).into()
-    })
+    started
+        .map(drop)
+        .map_err(|error| ErrorKind::NoThread(error.to_string()).into())
 }
 
 /// How much may be waiting, or in the making.

@@ -23,7 +23,7 @@ from tfrecs import _core
 from tfrecs.dataset.saved import State
 from tfrecs.dataset.sizes import nbytes_of
 from tfrecs.dataset.stage import Stage
-from tfrecs.errors import OutOfMemoryError, StateError
+from tfrecs.errors import StateError, no_thread
 
 # In any order, elements can be so many times the number of threads ahead of one that takes long.
 SPREAD = 16
@@ -135,8 +135,7 @@ class _Line:
             if str(error) != _NO_THREAD:
                 raise
             if not self.has_thread:
-                reason = "cannot start a thread: the system allows no more of them"
-                raise OutOfMemoryError(reason) from error
+                raise no_thread() from error
         self.has_thread = True
 
     def _most_workers(self) -> int:

@@ -1,7 +1,8 @@
 """cache(path): elements are kept in a file when they are made, and not made again.
 
-The file is one of records: first what the elements were made by and of, as JSON, and then each of
-them (encoded.py). It appears whole, under its name, when a first pass has come to its end.
+The file is one of records: first what the elements were made by and of, as JSON, then each of them
+(encoded.py), and last how many there are, so that a file that was cut between two is not taken for
+a whole one. It appears whole, under its name, when a first pass has come to its end.
 """
 
 from __future__ import annotations
@@ -29,7 +30,13 @@ from tfrecs.dataset.root import Root
 from tfrecs.dataset.saved import Saved, State
 from tfrecs.dataset.spec import Spec
 from tfrecs.dataset.stage import Behind, Run, Stage
-from tfrecs.errors import ExistingFileError, FileError, StateError
+from tfrecs.errors import (
+    CorruptRecordError,
+    ExistingFileError,
+    FileError,
+    StateError,
+    TruncatedFileError,
+)
 from tfrecs.leftovers import leftovers
 from tfrecs.limits import checked_threads
 from tfrecs.logs import logger
@@ -37,7 +44,7 @@ from tfrecs.paths import check_regular
 from tfrecs.records import RecordReader
 from tfrecs.writer import FileWriter, RecordWriter
 
-VERSION = 1
+VERSION = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +74,19 @@ class CacheFile(Step):
         if not self.is_there:
             return self.source.length()
         self.check()
-        return len(self._files().records) - 1
+        return self._count(self._files())
+
+    def _count(self, files: Files) -> int:
+        """Return how many elements are kept.
+
+        Raises:
+            TruncatedFileError: The last record does not say so: the file was cut.
+        """
+        count = len(files.records) - 2
+        if count < 0 or files.records[-1] != _end(count):
+            reason = "the cache was cut: its end is missing. Remove it, and it is made again"
+            raise TruncatedFileError(f"{self.path}: {reason}", path=self.path, reason=reason)
+        return count
 
     def _files(self) -> Files:
         return Files((self.path,), Spec(), reading())
@@ -85,8 +104,18 @@ class CacheFile(Step):
 
     def _kept(self, run: Run, at: int) -> Stage:
         self.check()
-        order = RecordOrder(self._files()).then("skip", 1)
-        return Made(decode, Elements(order, Run(meters=run.meters), Saved({"at": at})))
+        files = self._files()
+        order = RecordOrder(files).then("skip", 1).then("take", self._count(files))
+        return Made(self._decoded, Elements(order, Run(meters=run.meters), Saved({"at": at})))
+
+    def _decoded(self, record: bytes) -> Any:
+        try:
+            return decode(record)
+        except CorruptRecordError as error:
+            reason = error.reason
+            raise CorruptRecordError(
+                f"{self.path}: {reason}", path=self.path, reason=reason
+            ) from error
 
     @property
     def origin(self) -> dict[str, Any]:
@@ -143,11 +172,12 @@ class CacheFile(Step):
         try:
             origin: dict[str, Any] = json.loads(first)
             known = origin["tfrecs cache"] == VERSION
-            _ = [origin[name] for name in self.origin]
-        except (ValueError, TypeError, KeyError) as error:
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
             raise self._error("it is no cache") from error
         if not known:
             raise self._error("another version of tfrecs made it")
+        if not _is_origin(origin):
+            raise self._error("it is no cache")
         return origin
 
     def _error(self, what: str) -> StateError:
@@ -155,6 +185,27 @@ class CacheFile(Step):
             f"{self.path} is not a cache of this dataset: {what}. Remove it, or give another path",
             path=self.path,
         )
+
+
+def _is_origin(data: dict[str, Any]) -> bool:
+    """Return whether this is what a cache says of itself, whatever it says."""
+    lists = [data.get(name) for name in ("files", "plan", "python", "functions")]
+    if not all(isinstance(one, list) for one in lists):
+        return False
+    files, plan, _, functions = lists
+    return (
+        all(isinstance(one, dict) for one in files or ())
+        and all(isinstance(one, str) for one in plan or ())
+        and all(isinstance(one, list) and len(one) == _PAIR for one in functions or ())
+    )
+
+
+_PAIR = 2  # the name of a function, and its digest
+
+
+def _end(count: int) -> bytes:
+    """Return the last record; it has no line feed, which every element has."""
+    return b'{"elements":%d}' % count
 
 
 def reading() -> Reading:
@@ -170,7 +221,7 @@ def _lines(node: Node) -> Iterator[str]:
 
 
 def _first(line: str | None) -> str:
-    return "nothing" if line is None else repr(line.strip().splitlines()[0])
+    return "nothing" if line is None else repr(line.strip().partition("\n")[0])
 
 
 def _functions(node: Node) -> Iterator[tuple[str, str]]:
@@ -203,9 +254,17 @@ class _Filling(Behind):
             return element
         out, self._out = self._out, None
         if out is not None:
-            out.close()
+            self._keep_end(out)
             logger.debug("keeps %d elements in %s", self._given, self._node.path)
         raise StopIteration
+
+    def _keep_end(self, out: RecordWriter) -> None:
+        try:
+            out.write(_end(self._given))
+            out.close()
+        except BaseException:
+            out.discard()
+            raise
 
     def _keep(self, element: Any) -> None:
         out = self._out

@@ -108,7 +108,9 @@ def decode(record: bytes) -> Any:
         pieces = _Pieces(memory)
         element = pieces.value(json.loads(line))
         pieces.end()
-    except (ValueError, TypeError, KeyError, RecursionError) as error:
+    except MemoryError:
+        raise
+    except Exception as error:  # of NumPy, JSON or Python, for bytes that anybody may have written
         raise CorruptRecordError(f"this is no element of a cache: {error}") from error
     return element
 

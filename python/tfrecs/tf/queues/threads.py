@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from tfrecs.errors import SpecError
+from tfrecs.errors import SpecError, no_thread
 from tfrecs.status import CancelledError, OutOfRangeError
 from tfrecs.tf.queues.graph import (
     Session,
@@ -183,12 +183,28 @@ class QueueRunner:
             for number, op in enumerate(self.enqueue_ops)
         ]
         sess.stop.threads += threads
-        for thread in threads:
+        for number, thread in enumerate(threads):
+            if start:
+                self._start(thread, len(threads) - number)
             if coord is not None:
                 coord.register_thread(thread)
-            if start:
-                thread.start()
         return threads
+
+    def _start(self, thread: threading.Thread, left: int) -> None:
+        """Start one of the `left` threads that do not run yet.
+
+        Raises:
+            OutOfMemoryError: The system allows no other; those that run go on, and without any the
+                queue is filled by whoever takes from it.
+        """
+        try:
+            thread.start()
+        except RuntimeError as error:  # can't start new thread
+            with self._lock:
+                self._running -= left
+                if not self._running:
+                    self.queue.feed = self._feed
+            raise no_thread() from error
 
     def _run(self, op: Any, stop: Stop, coord: Coordinator | None) -> None:
         def is_over() -> bool:
