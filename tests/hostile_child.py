@@ -11,11 +11,13 @@ import contextlib
 import importlib
 import inspect
 import json
+import linecache
 import os
 import pathlib
 import resource
 import signal
 import sys
+import traceback
 from collections.abc import Callable, Iterator
 from itertools import islice
 from operator import attrgetter
@@ -24,6 +26,8 @@ from typing import Any
 import numpy as np
 
 import tfrecs
+import tfrecs.convert
+from tfrecs import tf
 
 MEMORY = 2 << 30  # bytes of address space
 SECONDS = 10  # for each call
@@ -154,10 +158,25 @@ OBJECTS: dict[str, Callable[[], Any]] = {
     "Records": lambda: tfrecs.RecordReader("sound.tfrecord").read_batch(3),
     "Salvage": lambda: tfrecs.salvage("sound.tfrecord"),
     "ShardedWriter": lambda: tfrecs.ShardedWriter("made-{shard}", num_shards=2),
+    "tf.data.Dataset": lambda: tf.data.TFRecordDataset("sound.tfrecord"),
     "SparseTensor": lambda: tfrecs.SparseTensor(np.array([[1]]), np.array([5]), np.array([4])),
     "BytesArray": lambda: tfrecs.parse_example([record()] * 3, bytes_column())["b"],
     "Batch": lambda: tfrecs.decode_batch([record()] * 3),
 }
+
+# Modules beside tfrecs itself whose names are for users.
+MODULES = [
+    "convert",
+    "tf",
+    "tf.compat",
+    "tf.data",
+    "tf.data.experimental",
+    "tf.image",
+    "tf.io",
+    "tf.io.gfile",
+    "tf.sparse",
+    "tf.train",
+]
 
 # Classes of results: tfrecs makes them, and only their methods are for users.
 RESULTS = {
@@ -170,6 +189,9 @@ RESULTS = {
     "Salvage",
     "Dataset.of",
     "Records.parse_error",
+    "tf.Tensor",
+    "tf.data.Dataset",
+    "tf.data.Dataset.of",
 }
 
 # Documented beside tfrecs.Error and TypeError.
@@ -181,25 +203,33 @@ ALLOWED: tuple[type[BaseException], ...] = (
     StopIteration,
 )
 
-# As list.index() and the message classes of protobuf have it.
-VALUE_ERRORS = {"IndexedRecords.index", "Records.index"}
+# As list.index() has it, and whatever decodes bytes as text.
+VALUE_ERRORS = {
+    "IndexedRecords.index",
+    "Records.index",
+    "tf.compat.as_str",
+    "tf.compat.as_str_any",
+    "tf.io.gfile.GFile",
+}
 
 
 def targets() -> list[str]:
     """Return the names of all public functions, classes, and methods of OBJECTS."""
-    names = [name for name in tfrecs.__all__ if is_called(name)]
-    names += [f"{owner}.{name}" for owner in OBJECTS for name in methods(owner)]
-    return [name for name in names if name not in RESULTS]
+    modules = [("", tfrecs), *((f"{name}.", attrgetter(name)(tfrecs)) for name in MODULES)]
+    names = [f"{prefix}{name}" for prefix, module in modules for name in module.__all__]
+    called = {id(declared(name)): name for name in reversed(names) if is_called(name)}
+    methods = [f"{owner}.{name}" for owner in OBJECTS for name in methods_of(owner)]
+    return [name for name in [*reversed(called.values()), *methods] if name not in RESULTS]
 
 
 def is_called(name: str) -> bool:
-    target = getattr(tfrecs, name)
+    target = declared(name)
     is_error = inspect.isclass(target) and issubclass(target, BaseException)
     return callable(target) and not is_error
 
 
-def methods(owner: str) -> list[str]:
-    kind = getattr(tfrecs, owner)
+def methods_of(owner: str) -> list[str]:
+    kind = declared(owner)
     return [
         name for name in dir(kind) if not name.startswith("_") and callable(getattr(kind, name))
     ]
@@ -211,8 +241,8 @@ def declared(name: str) -> Any:
 
 
 def resolved(name: str) -> Any:
-    owner, _, method = name.partition(".")
-    return getattr(OBJECTS[owner](), method) if method else getattr(tfrecs, owner)
+    owner, _, method = name.rpartition(".")
+    return getattr(OBJECTS[owner](), method) if owner in OBJECTS else declared(name)
 
 
 def calls(name: str) -> Iterator[dict[str, Any]]:
@@ -266,7 +296,7 @@ def is_possible(name: str) -> bool:
             call(name, sound(name))
     except tfrecs.MissingLibraryError:
         return False
-    except ALLOWED + (ValueError,):  # noqa: RUF005 - as mypy understands it
+    except Exception:  # noqa: BLE001 - the same call is judged later
         return True
     return True
 
@@ -290,8 +320,8 @@ def complaint(name: str, given: dict[str, Any]) -> str | None:
         return f"{said}: {type(error).__name__}: {ascii(str(error))[:150]}"
     except ALLOWED:
         return None
-    except ValueError as error:
-        if name in VALUE_ERRORS:
+    except (ValueError, NotImplementedError, AttributeError, tf.errors.OpError) as error:
+        if name in VALUE_ERRORS or is_tensorflows(name, error):
             return None
         return f"{said}: {type(error).__name__}: {ascii(str(error))[:150]}"
     except BaseException as error:  # noqa: BLE001 - a panic is a BaseException
@@ -299,6 +329,15 @@ def complaint(name: str, given: dict[str, Any]) -> str | None:
     finally:
         signal.alarm(0)
     return None
+
+
+def is_tensorflows(name: str, error: Exception) -> bool:
+    """Return whether it is an error that TensorFlow's names raise, by a statement of tfrecs."""
+    *_, (frame, line) = traceback.walk_tb(error.__traceback__)
+    is_ours = frame.f_globals.get("__name__", "").startswith("tfrecs.")
+    statement = linecache.getline(frame.f_code.co_filename, line).strip()
+    is_raised = is_ours and statement.startswith("raise")
+    return name.startswith("tf.") and (is_raised or isinstance(error, tf.errors.OpError))
 
 
 def confine() -> None:

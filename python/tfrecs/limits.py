@@ -155,12 +155,12 @@ def checked_codec(encoding: Any, errors: Any) -> None:
     """
     for what, given, look in (
         ("encoding", encoding, codecs.lookup),
-        ("errors", errors, codecs.lookup_error),
+        ("way of handling errors", errors, codecs.lookup_error),
     ):
         try:
             look(given)
         except (LookupError, TypeError, ValueError):
-            raise SpecError(f"{what}: Python has none of the name {given!r}") from None
+            raise SpecError(f"there is no {what} {given!r}") from None
 
 
 def checked_batch(n: Any) -> int:

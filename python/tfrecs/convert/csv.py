@@ -29,6 +29,7 @@ from tfrecs.convert.shards import (
 from tfrecs.dtypes import kind_of
 from tfrecs.errors import Error, ParseError, SpecError
 from tfrecs.examples import encode_example
+from tfrecs.limits import checked_codec, checked_name
 from tfrecs.wording import counted
 
 Line: TypeAlias = tuple[int, list[str] | ParseError]
@@ -100,6 +101,7 @@ def convert_csv(
         >>> [tfrecs.decode_example(record) for record in tfrecs.RecordReader(report.paths[0])]
         [{'name': [b'Ada'], 'born': [1815], 'zip': [b'01234']}, {'name': [b'Alan'], 'zip': [b'0']}]
     """
+    src, dst = checked_name(src), checked_name(dst)
     splits = split or default_split(src)
     output = Output(dst, splits, num_shards, compression_type, on_error, overwrite, progress)
     table = _Table(os.fspath(src), delimiter or _delimiter(src), encoding, frozenset(missing))
@@ -121,6 +123,8 @@ def _delimiter(path: str | os.PathLike[str]) -> str:
 
 
 def _kinds(types: Mapping[str, Any]) -> dict[str, Kind]:
+    if not isinstance(types, Mapping):
+        raise SpecError(f"types must map columns to types, not {type(types).__name__}")
     names: dict[str, Kind] = {"int64": "int64", "float32": "float32", "bytes": "string"}
     return {name: names[kind_of(dtype, name)] for name, dtype in types.items()}
 
@@ -201,11 +205,10 @@ class _Table:
         file = Path(self.path)
         if file.exists() and not file.is_file() and not file.is_dir():
             raise SpecError(f"{self.path}: is no regular file, and it has to be read twice")
-        try:
-            # Bytes that are no text come through as surrogates, so that only their row is bad.
-            return file.open(encoding=self.encoding, errors="surrogateescape", newline="")
-        except LookupError as error:
-            raise SpecError(f"there is no encoding {self.encoding!r}") from error
+        # Bytes that are no text come through as surrogates, so that only their row is bad.
+        errors = "surrogateescape"
+        checked_codec(self.encoding, errors)
+        return file.open(encoding=self.encoding, errors=errors, newline="")
 
     def _lines(self, file: TextIO) -> Iterator[Line]:
         """Yield every row that is not blank."""

@@ -30,6 +30,7 @@ from tfrecs.convert.shards import (
 )
 from tfrecs.errors import MissingFileError, MissingLibraryError, ParseError, SpecError
 from tfrecs.examples import encode_example
+from tfrecs.limits import checked_name
 from tfrecs.media.headers import read_header
 
 try:
@@ -112,6 +113,7 @@ def convert_images(
         >>> sorted((e["image/class/label"], e["image/class/text"]) for e in examples)
         [([0], [b'green']), ([1], [b'red'])]
     """
+    src, dst = checked_name(src), checked_name(dst)
     splits = split or default_split(src)
     output = Output(dst, splits, num_shards, compression_type, on_error, overwrite, progress)
     with file_errors():

@@ -24,7 +24,7 @@ from tfrecs.errors import (
     SpecError,
 )
 from tfrecs.journal import finish_sets
-from tfrecs.limits import checked_compression
+from tfrecs.limits import checked_compression, checked_limit
 from tfrecs.sharded import ShardedWriter, publish_sets
 from tfrecs.staging import new_folder
 
@@ -126,9 +126,9 @@ class Output:
         if isinstance(self.num_shards, Mapping) and set(self.num_shards) != set(self.splits):
             raise SpecError(f"num_shards names {[*self.num_shards]}, but split {[*self.splits]}")
         for shards in self._given_shards():
-            if shards < 1:
-                raise SpecError(f"a split has at least 1 shard, not {shards}")
-        self.check_free()
+            checked_limit("num_shards", shards, "at least 1 shard a split")
+        with file_errors():
+            self.check_free()
 
     def check_free(self) -> None:
         """Refuse to replace shards, unless that was asked for.
@@ -181,7 +181,11 @@ class Output:
 
 
 def _check_splits(splits: Mapping[str, float]) -> None:
+    if not isinstance(splits, Mapping):
+        raise SpecError(f"split must map names to fractions, not {type(splits).__name__}")
     for name, fraction in splits.items():
+        if not isinstance(fraction, int | float):
+            raise SpecError(f"the fraction of split {name!r} must be a number, not {fraction!r}")
         if not re.fullmatch(r"\w[\w.+-]*", name):
             raise SpecError(f"a split cannot be named {name!r}: use letters, digits and -_.+")
         if not fraction > 0:

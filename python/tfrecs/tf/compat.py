@@ -7,6 +7,8 @@ import sys
 from importlib import import_module
 from typing import Any
 
+from tfrecs.errors import SpecError
+from tfrecs.limits import checked_codec
 from tfrecs.tf.missing import no_such
 
 __all__ = ["as_bytes", "as_str", "as_str_any", "as_text", "path_to_str"]
@@ -21,7 +23,11 @@ def as_bytes(bytes_or_text: Any, encoding: str = "utf-8") -> bytes:
     if isinstance(bytes_or_text, bytearray | bytes):
         return bytes(bytes_or_text)
     if isinstance(bytes_or_text, str):
-        return bytes_or_text.encode(encoding)
+        checked_codec(encoding, "strict")
+        try:
+            return bytes_or_text.encode(encoding)
+        except UnicodeEncodeError as error:
+            raise SpecError(f"{bytes_or_text!r:.60} cannot be encoded: {error}") from error
     raise TypeError(f"Expected binary or unicode string, got {bytes_or_text!r}")
 
 

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tfrecs.errors import SpecError
+from tfrecs.limits import UNREACHED, encoded_text
 from tfrecs.tf.dtypes import DType, as_numpy, string
 from tfrecs.tf.operators import Operators
 from tfrecs.wording import counted
@@ -41,6 +43,20 @@ def array_of(value: Any, dtype: DType | None = None, shape: Any = None) -> Array
     return array if shape is None else _filled(array, tuple(shape))
 
 
+def integer(given: Any, what: str) -> int:
+    """Return an argument as an integer: of at most 63 bits, beyond which all mean the same.
+
+    Raises:
+        SpecError: It is text or NaN; the text says of `what`.
+        TypeError: It is something else.
+    """
+    try:
+        number = int(given)
+    except (ValueError, OverflowError):
+        raise SpecError(f"{what} must be an integer, not {given!r:.60}") from None
+    return max(-UNREACHED, min(number, UNREACHED))
+
+
 def _array_of(value: Any) -> Array:
     is_python = not hasattr(value, "dtype") and not hasattr(value, "__array__")
     first = _first(value) if is_python else value
@@ -48,7 +64,12 @@ def _array_of(value: Any) -> Array:
         return _as_bytes(np.asarray(value, object))
     if isinstance(first, Operators):
         return np.asarray(_arrays(value), np.asarray(first).dtype)
-    array = np.asarray(value)
+    try:
+        array = np.asarray(value)
+    except ValueError as error:  # as TensorFlow says it
+        raise SpecError(
+            f"Can't convert non-rectangular Python sequence to Tensor: {value!r:.60}"
+        ) from error
     if array.dtype.kind in "USO":
         return _as_bytes(np.asarray(value, object))
     if is_python and array.dtype.kind in "iu" and _fits_int32(array):
@@ -88,7 +109,7 @@ def _bytes_of(one: Any) -> bytes:
         raise ValueError(  # noqa: TRY004 - as TensorFlow
             f"Can't convert {one!r} to a value of dtype string, nor mixed types"
         )
-    return one.encode() if isinstance(one, str) else bytes(one)
+    return encoded_text("a value", one) if isinstance(one, str) else bytes(one)
 
 
 def _check_truths(values: Any) -> None:

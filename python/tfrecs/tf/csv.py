@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from tfrecs.errors import SpecError
+from tfrecs.limits import checked_text, encoded_text
 from tfrecs.tf.deferred import deferrable, parts
 from tfrecs.tf.known import Known, known
 from tfrecs.tf.values import Tensor, tensor
@@ -74,7 +75,7 @@ class _Layout:
 
 
 def _delimiter(given: str) -> bytes:
-    delimiter = given.encode()
+    delimiter = encoded_text("field_delim", checked_text("field_delim", given))
     if len(delimiter) != 1:
         raise SpecError(f"field_delim must be a single byte, not {given!r}")
     return delimiter
@@ -176,7 +177,7 @@ def _quoted(line: bytes, start: int, layout: _Layout) -> tuple[bytes, int]:
 
 
 def _value(field: bytes, default: Tensor, na_value: str) -> Any:
-    if field in (b"", na_value.encode()):
+    if field in (b"", encoded_text("na_value", na_value)):
         if default.shape.num_elements() == 0:
             raise SpecError("a field without a default is missing")
         return np.asarray(default).reshape(-1)[0]

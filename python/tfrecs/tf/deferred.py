@@ -18,6 +18,7 @@ import numpy as np
 from tfrecs.tf.dtypes import DType, as_dtype
 from tfrecs.tf.known import UNKNOWN, Integers, Known
 from tfrecs.tf.operators import Operators
+from tfrecs.tf.python_errors import our_errors
 from tfrecs.tf.shapes import TensorShape, compatible
 from tfrecs.tf.static_operators import operated
 from tfrecs.tf.structures import mapped
@@ -388,7 +389,8 @@ def deferrable(function: Callable[..., Any] | None = None, rule: Rule | None = N
             note(function.__name__)
             made = Deferred(function, args, kwargs)
             return made if rule is None else made.knowing(_known_of(function, rule, args, kwargs))
-        return function(*args, **kwargs)
+        with our_errors(function.__name__):
+            return function(*args, **kwargs)
 
     return call
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import IO, Any, Self, TypeVar
 
 from tfrecs.errors import SpecError, file_error
+from tfrecs.limits import checked_text
 from tfrecs.paths import local_path
 from tfrecs.status import PermissionDeniedError
 from tfrecs.tf.compat import as_bytes
@@ -61,7 +62,7 @@ class GFile:
         self._reader: IO[bytes] | None = None
         self._writer: IO[bytes] | None = None
         self._path = path_of(name)
-        self._name, self._mode = name, mode
+        self._name, self._mode = name, checked_text("mode", mode)
         self._plain_mode = mode.replace("b", "")
         if self._plain_mode not in _MODES:
             raise SpecError(f"mode is not one of {', '.join(map(repr, _MODES))}: {mode!r}")

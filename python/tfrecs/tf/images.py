@@ -70,7 +70,7 @@ def decode_bmp(contents: Any, channels: int = 0, name: str | None = None) -> Any
     Raises:
         InvalidArgumentError: It is another image, or broken.
     """
-    if not single(contents).startswith(b"BM"):
+    if not _bytes_of(contents).startswith(b"BM"):
         raise SpecError("decode_bmp() takes BMP images, and this is none")
     return _decoded(contents, channels, uint8, False)
 
@@ -80,10 +80,17 @@ def _media() -> Any:
     return load("tfrecs.media.images")
 
 
+def _bytes_of(contents: Any) -> bytes:
+    given = single(contents)
+    if not isinstance(given, bytes | bytearray):
+        raise TypeError(f"contents must be the bytes of an image, not {type(given).__name__}")
+    return bytes(given)
+
+
 def _decoded(
     contents: Any, channels: int, dtype: Any, expand: bool, dct_method: str = ""
 ) -> Tensor:
-    given = single(contents)
+    given = _bytes_of(contents)
     decode = _media().decode_image
     # What TensorFlow takes for "", and for JPEG in all of its functions.
     method = dct_method or "INTEGER_FAST"

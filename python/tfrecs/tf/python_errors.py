@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from tfrecs import errors as tfrecs_errors
 from tfrecs.status import (
     InvalidArgumentError,
     OpError,
@@ -44,6 +45,26 @@ def _as_tf_error(error: Exception) -> OpError:
         return UnknownError(f"{type(error).__name__}: {error}")
     kinds = (theirs for ours, theirs in _CLASSES if isinstance(error, ours))
     return next(kinds, UnknownError)(f"{type(error).__name__}: {error}")
+
+
+@contextmanager
+def our_errors(name: str) -> Iterator[None]:
+    """Raise what NumPy and Python raise for arguments that make no sense as errors of ours.
+
+    What is a TypeError or an error of `tf.errors` already, or was raised by user code, stays.
+    """
+    try:
+        yield
+    except (tfrecs_errors.Error, OpError):
+        raise
+    except MemoryError as error:
+        raise tfrecs_errors.OutOfMemoryError(f"tf.{name}: {error}") from error
+    except AttributeError as error:
+        raise TypeError(f"tf.{name}: {error}") from error
+    except (ValueError, OverflowError) as error:
+        if hasattr(error, _MARK):
+            raise
+        raise tfrecs_errors.SpecError(f"tf.{name}: {error}") from error
 
 
 @contextmanager

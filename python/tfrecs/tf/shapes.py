@@ -26,7 +26,8 @@ class TensorShape(tuple[int | None, ...]):
             return super().__new__(UnknownShape)
         if isinstance(dims, TensorShape):
             return dims
-        given = dims if hasattr(dims, "__iter__") and np.ndim(dims) else [dims]
+        is_list = isinstance(dims, list | tuple) or (hasattr(dims, "__iter__") and np.ndim(dims))
+        given = dims if is_list else [dims]
         return super().__new__(cls, map(_dimension, given))
 
     def as_list(self) -> list[int | None]:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from tfrecs import arrays
 from tfrecs.arrays import BytesArray
 from tfrecs.errors import SpecError
+from tfrecs.limits import encoded_text
 from tfrecs.records import Records
 from tfrecs.tf.arithmetic import calculated
 from tfrecs.tf.conversion import array_of
@@ -329,7 +330,7 @@ def _wrapped_one(value: Any) -> Any:
         return SparseTensor.of(value)
     if isinstance(value, arrays.RaggedTensor):
         return RaggedTensor(value)
-    return Tensor(value.encode()) if isinstance(value, str) else value
+    return Tensor(encoded_text("a value", value)) if isinstance(value, str) else value
 
 
 def unwrapped(value: Any) -> Any:

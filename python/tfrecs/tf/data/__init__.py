@@ -3,7 +3,7 @@
 from typing import Any
 
 from tfrecs.tf.data import experimental
-from tfrecs.tf.data.dataset import AUTOTUNE, Dataset, Options
+from tfrecs.tf.data.dataset import AUTOTUNE, Dataset, Options, checked_dataset
 from tfrecs.tf.data.files import FixedLengthRecordDataset, TextLineDataset, TFRecordDataset
 from tfrecs.tf.data.iterators import DatasetIterator, GraphIterator
 from tfrecs.tf.missing import no_such
@@ -30,12 +30,12 @@ __all__ = [
 
 def make_one_shot_iterator(dataset: Dataset) -> GraphIterator:
     """Begin a pass, in code for graphs: `tf.compat.v1.data.make_one_shot_iterator`."""
-    return dataset.make_one_shot_iterator()
+    return checked_dataset(dataset).make_one_shot_iterator()
 
 
 def make_initializable_iterator(dataset: Dataset, shared_name: str | None = None) -> GraphIterator:
     """Begin a pass, which its `initializer` begins again."""
-    return dataset.make_initializable_iterator(shared_name)
+    return checked_dataset(dataset).make_initializable_iterator(shared_name)
 
 
 def __getattr__(name: str) -> Any:

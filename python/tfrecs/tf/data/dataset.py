@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Self
@@ -13,6 +12,8 @@ from tfrecs.dataset.cache_file import CacheFile
 from tfrecs.dataset.kinds import parsed_of, parsed_where_read
 from tfrecs.errors import MissingFileError, SpecError
 from tfrecs.limits import checked_limit, checked_threads
+from tfrecs.paths import local_path
+from tfrecs.tf.conversion import integer
 from tfrecs.tf.data import making, padding
 from tfrecs.tf.data.bound import bound
 from tfrecs.tf.data.cardinality import INFINITE, UNKNOWN, cardinality_of
@@ -163,8 +164,9 @@ class Dataset(making.Making, Iterable[Any]):
         Without a seed each dataset has another order. It is not the order of TensorFlow, but one of
         the same kind, the same on each machine; with a seed, each pass has another one of it.
         """
-        size = WHOLE if int(buffer_size) == UNKNOWN else int(buffer_size)
-        seed = secrets.randbits(32) if seed is None else int(seed)
+        size = integer(buffer_size, "buffer_size")
+        size = WHOLE if size == UNKNOWN else size
+        seed = secrets.randbits(32) if seed is None else integer(seed, "seed")
         shuffled = self._alike(lambda plan: plan.shuffle(seed, buffer_size=size))
         if reshuffle_each_iteration is False:
             return Dataset.of(Plan.of(SameEachTime(shuffled.plan.node)))
@@ -172,26 +174,30 @@ class Dataset(making.Making, Iterable[Any]):
 
     def repeat(self, count: Any = None, name: str | None = None) -> Dataset:
         """Return the elements again and again, so often or without end."""
-        times = None if count is None else int(count)
+        times = None if count is None else integer(count, "count")
         return self._alike(lambda plan: plan.repeat(times))
 
     def take(self, count: Any, name: str | None = None) -> Dataset:
         """Return the first `count` elements; -1 is all."""
-        return self._alike(lambda plan: plan.take(int(count)))
+        return self._alike(lambda plan: plan.take(integer(count, "count")))
 
     def skip(self, count: Any, name: str | None = None) -> Dataset:
         """Return the elements after the first `count`, or none if that is -1."""
-        if int(count) < 0:
+        if integer(count, "count") < 0:
             return self._alike(lambda plan: Plan.of(AllSkipped(plan.node, 0)))
-        return self._alike(lambda plan: plan.skip(int(count)))
+        return self._alike(lambda plan: plan.skip(integer(count, "count")))
 
     def shard(self, num_shards: Any, index: Any, name: str | None = None) -> Dataset:
         """Return every `num_shards`-th element, from number `index` on."""
-        return self._alike(lambda plan: plan.shard(int(num_shards), int(index), "uneven"))
+        return self._alike(
+            lambda plan: plan.shard(
+                integer(num_shards, "num_shards"), integer(index, "index"), "uneven"
+            )
+        )
 
     def prefetch(self, buffer_size: Any, name: str | None = None) -> Dataset:
         """Return the elements, so many of which are made ahead."""
-        asked = AUTOTUNE if buffer_size is None else int(buffer_size)
+        asked = AUTOTUNE if buffer_size is None else integer(buffer_size, "buffer_size")
         ahead = 2 if asked == AUTOTUNE else asked
         return self._alike(lambda plan: plan.prefetch(ahead)) if ahead else self
 
@@ -204,7 +210,7 @@ class Dataset(making.Making, Iterable[Any]):
         path = filename.numpy().decode() if isinstance(filename, Tensor) else filename
         if not path:
             return self._changed(lambda plan: plan.cache())
-        return Dataset.of(Plan.of(CacheFile(self.plan.node, os.fsdecode(path), shared=False)))
+        return Dataset.of(Plan.of(CacheFile(self.plan.node, local_path(path), shared=False)))
 
     def with_options(self, options: Any, name: str | None = None) -> Dataset:
         """Return the same dataset: what options ask for makes no difference to elements here."""
@@ -233,7 +239,9 @@ class Dataset(making.Making, Iterable[Any]):
         native, plan = self._parsed(map_func)
         if native is not None:
             return native
-        threads = 0 if num_parallel_calls is None else int(num_parallel_calls)
+        threads = (
+            0 if num_parallel_calls is None else integer(num_parallel_calls, "num_parallel_calls")
+        )
         threads = checked_threads(None) if threads == AUTOTUNE else threads
         function = Function(map_func)
         return Dataset.of(plan.map(function, threads, deterministic is not False))
@@ -286,8 +294,8 @@ class Dataset(making.Making, Iterable[Any]):
         `cycle_length` is AUTOTUNE or left out, it is 8 here.
         """
         map_func = bound(map_func)
-        cycle = CYCLE if cycle_length in (None, AUTOTUNE) else int(cycle_length)
-        block = 1 if block_length is None else int(block_length)
+        cycle = CYCLE if cycle_length in (None, AUTOTUNE) else integer(cycle_length, "cycle_length")
+        block = 1 if block_length is None else integer(block_length, "block_length")
 
         def make(element: Any) -> Plan:
             return _dataset(applied(map_func, wrapped(element))).plan
@@ -296,11 +304,11 @@ class Dataset(making.Making, Iterable[Any]):
 
     def enumerate(self, start: Any = 0, name: str | None = None) -> Dataset:
         """Return pairs of a number, from `start` on, and an element."""
-        return self._changed(lambda plan: plan.enumerate(int(start)))
+        return self._changed(lambda plan: plan.enumerate(integer(start, "start")))
 
     def concatenate(self, dataset: Dataset, name: str | None = None) -> Dataset:
         """Return the elements of this one, and then of another."""
-        return self._changed(lambda plan: plan.concatenate(dataset.plan))
+        return self._changed(lambda plan: plan.concatenate(checked_dataset(dataset).plan))
 
     # --- Batches ---
 
@@ -313,7 +321,7 @@ class Dataset(making.Making, Iterable[Any]):
         name: str | None = None,
     ) -> Dataset:
         """Return so many elements side by side, which must have one shape."""
-        size = checked_limit("batch_size", int(batch_size))
+        size = checked_limit("batch_size", integer(batch_size, "batch_size"))
         return self._alike(lambda plan: Plan.of(Batch(plan.node, size, bool(drop_remainder))))
 
     def padded_batch(
@@ -325,7 +333,9 @@ class Dataset(making.Making, Iterable[Any]):
         name: str | None = None,
     ) -> Dataset:
         """Return so many elements side by side, as long as the longest, or as `padded_shapes`."""
-        pad = padding.Padded(int(batch_size), padded_shapes, padding_values, bool(drop_remainder))
+        pad = padding.Padded(
+            integer(batch_size, "batch_size"), padded_shapes, padding_values, bool(drop_remainder)
+        )
         return self._changed(pad)
 
     def bucket_by_sequence_length(
@@ -344,7 +354,10 @@ class Dataset(making.Making, Iterable[Any]):
         if no_padding:
             raise SpecError("bucket_by_sequence_length() always pads here")
         length = Function(element_length_func)
-        buckets = (list(map(int, bucket_boundaries)), list(map(int, bucket_batch_sizes)))
+        buckets = (
+            [integer(one, "a bucket boundary") for one in bucket_boundaries],
+            [integer(one, "a bucket's batch size") for one in bucket_batch_sizes],
+        )
         pad = padding.Bucketed(length, *buckets, drop_remainder, pad_to_bucket_boundary)
         return self._changed(pad.over(padded_shapes, padding_values))
 
@@ -396,6 +409,17 @@ def _dataset(made: Any) -> Dataset:
     if not isinstance(made, Dataset):
         raise TypeError(f"the function must return a Dataset, not {type(made).__name__}")
     return made
+
+
+def checked_dataset(given: Any) -> Dataset:
+    """Return an argument that is a dataset.
+
+    Raises:
+        TypeError: It is none.
+    """
+    if not isinstance(given, Dataset):
+        raise TypeError(f"a tf.data.Dataset is needed, not {type(given).__name__}")
+    return given
 
 
 class Options:

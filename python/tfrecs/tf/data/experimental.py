@@ -10,7 +10,8 @@ from tfrecs import dataset as ours
 from tfrecs.dataset.files import Files
 from tfrecs.dataset.node import Node
 from tfrecs.errors import SpecError
-from tfrecs.tf.data.dataset import AUTOTUNE, Dataset
+from tfrecs.tf.conversion import integer
+from tfrecs.tf.data.dataset import AUTOTUNE, Dataset, checked_dataset
 from tfrecs.tf.data.files import TFRecordDataset
 from tfrecs.tf.missing import no_such
 from tfrecs.tf.values import Tensor, tensor, unwrapped
@@ -41,7 +42,7 @@ def make_batched_features_dataset(
     """
     made = ours.make_batched_features_dataset(
         unwrapped(file_pattern),
-        int(batch_size),
+        integer(batch_size, "batch_size"),
         unwrapped(features),
         _reader(reader),
         label_key,
@@ -89,7 +90,7 @@ def _together(nodes: list[Node]) -> Files | None:
 
 def cardinality(dataset: Dataset) -> Tensor:
     """Return how many elements a dataset has, as Dataset.cardinality."""
-    return dataset.cardinality()
+    return checked_dataset(dataset).cardinality()
 
 
 def shuffle_and_repeat(

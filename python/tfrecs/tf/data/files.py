@@ -16,6 +16,7 @@ from tfrecs.dataset.spec import Spec
 from tfrecs.errors import SpecError
 from tfrecs.limits import checked_integer, checked_limits, checked_threads
 from tfrecs.paths import local_path
+from tfrecs.tf.conversion import integer
 from tfrecs.tf.data.dataset import AUTOTUNE, Dataset
 from tfrecs.tf.data.rows import Generated, listed
 from tfrecs.tf.values import Tensor
@@ -145,7 +146,10 @@ class FixedLengthRecordDataset(Dataset):
     ) -> None:
         """Describe what to read."""
         _check_buffer(buffer_size, 0)
-        sizes = [int(size or 0) for size in (header_bytes, record_bytes, footer_bytes)]
+        sizes = [
+            integer(size or 0, "a number of bytes")
+            for size in (header_bytes, record_bytes, footer_bytes)
+        ]
         header, record, footer = sizes
         if record <= 0 or header < 0 or footer < 0:
             raise SpecError(
@@ -213,5 +217,5 @@ def _compression(given: Any) -> str:
 
 
 def _check_buffer(buffer_size: Any, least: int) -> None:
-    if buffer_size is not None and int(buffer_size) < least:
+    if buffer_size is not None and integer(buffer_size, "buffer_size") < least:
         raise SpecError(f"`buffer_size` must be >= {least}, not {buffer_size}")

@@ -13,6 +13,7 @@ import numpy as np
 from tfrecs.dataset import Dataset as Plan
 from tfrecs.errors import MissingFileError, SpecError
 from tfrecs.leaves import integration
+from tfrecs.tf.conversion import integer
 from tfrecs.tf.data.elements import flat, normal
 from tfrecs.tf.data.rows import Generated, listed, sliced
 from tfrecs.tf.data.steps import Formed, Picked
@@ -109,7 +110,10 @@ class Making:
     def zip(cls, *args: Any, datasets: Any = None, name: str | None = None) -> Any:
         """Return a dataset of elements of several side by side, in a structure as they are in."""
         structure = datasets if datasets is not None else args[0] if len(args) == 1 else args
-        first, *others = [_plan_of(part) for part in flat(structure)]
+        plans = [_plan_of(part) for part in flat(structure)]
+        if not plans:
+            raise SpecError("zip() needs at least one dataset")
+        first, *others = plans
         places = count()
         form = Formed(mapped(lambda _: Picked((next(places),)), structure))
         return cls.of(Plan.of(form.over(first.zip(*others).node)))
@@ -130,10 +134,10 @@ class Making:
         """
         if not datasets:
             raise SpecError("there must be datasets to draw from")
-        drawn = secrets.randbits(32) if seed is None else int(seed)
+        drawn = secrets.randbits(32) if seed is None else integer(seed, "seed")
         if isinstance(weights, Making):
             return cls.of(_weighted(datasets, weights, drawn, stop_on_empty_dataset))
-        parts = [one.plan for one in datasets]
+        parts = [_plan_of(one, "sample_from_datasets") for one in datasets]
         shares = None if weights is None else _weights(weights, len(parts))
         stop = "first" if stop_on_empty_dataset else "all"
         if shares is not None:
@@ -163,7 +167,7 @@ def _weights(given: Any, count: int) -> list[float]:
 
 def _weighted(datasets: Any, weights: Making, seed: int, stop_on_empty: bool) -> Plan:
     """Return the plan of elements, each drawn by the weights that a dataset gives for it."""
-    parts = [weights.plan.node, *[one.plan.node for one in datasets]]
+    parts = [weights.plan.node, *[_plan_of(one, "sample_from_datasets").node for one in datasets]]
     return Plan.of(Weighted(tuple(parts), seed, stop_on_empty))
 
 
@@ -199,9 +203,9 @@ def _with_tf_errors(yielded: Iterator[Any]) -> Iterator[Any]:
         yield one
 
 
-def _plan_of(dataset: Any) -> Plan:
+def _plan_of(dataset: Any, function: str = "zip") -> Plan:
     if not isinstance(dataset, Making):
-        raise TypeError(f"zip() takes datasets, in tuples and dicts, not {dataset!r}")
+        raise TypeError(f"{function}() takes datasets, in tuples and dicts, not {dataset!r}")
     return dataset.plan
 
 
