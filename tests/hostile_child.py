@@ -29,7 +29,7 @@ import tfrecs
 import tfrecs.convert
 from tfrecs import tf
 
-MEMORY = 2 << 30  # bytes of address space
+MEMORY = 5 << 29  # bytes of address space
 SECONDS = 10  # for each call
 NOBODY = 65534
 

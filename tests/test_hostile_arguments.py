@@ -82,3 +82,18 @@ def test_a_manifest_with_a_name_too_long_reports_it(tmp_path: Path) -> None:
     long = tfrecs.Manifest(manifest.path, (entry,), None)
     [file] = long.verify().files
     assert isinstance(file.error, tfrecs.FileError)
+
+
+def test_a_file_that_goes_before_a_pass_begins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with tfrecs.RecordWriter("gone") as out:
+        out.write(b"a record")
+    datasets = [tfrecs.Dataset("gone", progress=True), tfrecs.Dataset("gone").shuffle(1)]
+    (tmp_path / "gone").unlink()
+    for dataset in datasets:
+        with pytest.raises(tfrecs.Error, match="gone"):
+            list(dataset)
+        with pytest.raises(tfrecs.Error, match="gone"):
+            iter(dataset).state_dict()

@@ -1,7 +1,7 @@
 """Every public function, class and method and hostile arguments, in processes that may hang or die.
 
 tests/hostile_child.py makes the table from the signatures. A call returns, or raises tfrecs.Error,
-TypeError or what is documented, within seconds, in 2 GiB of address space, and never panics.
+TypeError or what is documented, within seconds, in 2.5 GiB of address space, and never panics.
 """
 
 import json

@@ -9,7 +9,7 @@ import stat
 from collections.abc import Iterable
 from typing import Any, TypeAlias
 
-from tfrecs.errors import ExistingFileError, MissingFileError, SpecError
+from tfrecs.errors import ExistingFileError, MissingFileError, SpecError, file_error
 from tfrecs.leftovers import left_behind_of_pattern
 from tfrecs.limits import checked_name
 
@@ -57,6 +57,24 @@ def local_path(path: Path) -> str:
     name = checked_name(path)
     _refuse_url(name)
     return name
+
+
+def size_of(path: str) -> int:
+    """Return how many bytes a file has.
+
+    Raises:
+        FileError: It is gone, or cannot be looked at.
+
+    Example:
+        >>> import pathlib
+        >>> _ = pathlib.Path("three").write_bytes(b"abc")
+        >>> size_of("three")
+        3
+    """
+    try:
+        return os.stat(path).st_size  # noqa: PTH116 - the path is text
+    except OSError as error:
+        raise file_error(error, path) from error
 
 
 def final_path(path: str | os.PathLike[str]) -> pathlib.Path:

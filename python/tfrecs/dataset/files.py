@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -23,6 +22,7 @@ from tfrecs.indices import is_indexed
 from tfrecs.lazily import lazily
 from tfrecs.limits import Limits
 from tfrecs.logs import logger
+from tfrecs.paths import size_of
 from tfrecs.salvage import SkippedRegion
 
 # Of compressed files so much is read at once where they are shuffled. It can never change: orders
@@ -115,7 +115,7 @@ class Files(Root):
         """Whether it is known how many records there are, or found out in no time."""
         if "records" in self.__dict__:
             return True
-        small = sum(os.stat(path).st_size for path in self.paths) <= SMALL  # noqa: PTH116 - paths are text
+        small = sum(map(size_of, self.paths)) <= SMALL
         return small or is_indexed(self.paths, self.reading.compression_type)
 
     @lazily
@@ -227,7 +227,7 @@ class Files(Root):
     def about(self, nbytes: int, most: int) -> int:
         """Return how many records have about `nbytes` bytes, `most` of them at most."""
         count = len(self.records)  # first: it says what is wrong with a file
-        total = sum(os.stat(path).st_size for path in self.paths)  # noqa: PTH116 - paths are text
+        total = sum(map(size_of, self.paths))
         return share(nbytes, most, total, count)
 
     def identity(self) -> str:

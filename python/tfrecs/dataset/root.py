@@ -12,6 +12,7 @@ from tfrecs.dataset.saved import Saved, State
 from tfrecs.dataset.skipping import Losses
 from tfrecs.errors import StateError
 from tfrecs.lazily import lazily
+from tfrecs.paths import size_of
 from tfrecs.wording import counted
 
 
@@ -90,5 +91,5 @@ class Root(Node):
 
 def content_of(paths: tuple[str, ...]) -> tuple[int, int, Any]:
     """Return what tells files from others: how many, how large, their names and sizes."""
-    sizes = [(os.path.basename(path), os.stat(path).st_size) for path in paths]  # noqa: PTH116, PTH119
+    sizes = [(os.path.basename(path), size_of(path)) for path in paths]  # noqa: PTH119
     return len(sizes), sum(size for _, size in sizes), sizes

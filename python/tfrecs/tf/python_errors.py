@@ -57,14 +57,18 @@ def our_errors(name: str) -> Iterator[None]:
         yield
     except (tfrecs_errors.Error, OpError):
         raise
-    except MemoryError as error:
-        raise tfrecs_errors.OutOfMemoryError(f"tf.{name}: {error}") from error
-    except AttributeError as error:
-        raise TypeError(f"tf.{name}: {error}") from error
-    except (ValueError, OverflowError) as error:
+    except (AttributeError, MemoryError, OverflowError, ValueError) as error:
         if hasattr(error, _MARK):
             raise
-        raise tfrecs_errors.SpecError(f"tf.{name}: {error}") from error
+        raise _as_our_error(error, name) from error
+
+
+def _as_our_error(error: Exception, name: str) -> Exception:
+    text = f"tf.{name}: {error}"
+    if isinstance(error, MemoryError):
+        return tfrecs_errors.OutOfMemoryError(text)
+    # An argument of another type has not what is asked of it.
+    return TypeError(text) if isinstance(error, AttributeError) else tfrecs_errors.SpecError(text)
 
 
 @contextmanager
