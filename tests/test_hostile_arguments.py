@@ -1,11 +1,14 @@
 """Names that no file can have, and numbers out of range, raise tfrecs.Error."""
 
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import needs
 import tfrecs
 from tfrecs import _core
 from tfrecs.leftovers import leftovers
@@ -97,3 +100,19 @@ def test_a_file_that_goes_before_a_pass_begins(
             list(dataset)
         with pytest.raises(tfrecs.Error, match="gone"):
             iter(dataset).state_dict()
+
+
+def test_a_command_names_the_file_that_the_system_refuses(tmp_path: Path) -> None:
+    needs.optional("typer")
+    with tfrecs.RecordWriter(tmp_path / "sound") as out:
+        out.write(b"a record")
+    command = "import tfrecs.cli; tfrecs.cli.main()"
+    done = subprocess.run(
+        [sys.executable, "-c", command, "index", "sound", "--output-dir", "x" * 300],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert f"tfrecs: {'x' * 300}: File name too long" in done.stderr.replace("\n", "")

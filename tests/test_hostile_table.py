@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import hostile_child as child
+import needs
 
 CHILD = Path(child.__file__)
 SECONDS = 120
@@ -35,13 +36,23 @@ for target in child.targets():
 @pytest.mark.skipif(sys.platform != "linux", reason="limits of memory and alarms are Linux's")
 @pytest.mark.parametrize("group", GROUPS)
 def test_hostile_arguments_raise_what_is_documented(tmp_path: Path, group: str) -> None:
+    run(tmp_path, [str(CHILD), *GROUPS[group]])
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits of memory and alarms are Linux's")
+def test_commands_end_hostile_arguments_by_their_exit_codes(tmp_path: Path) -> None:
+    needs.optional("typer")
+    run(tmp_path, [str(CHILD.with_name("hostile_commands.py"))])
+
+
+def run(tmp_path: Path, script: list[str]) -> None:
+    """Run a child in a folder of its own; it complains of nothing."""
     # The child runs as another user.
     for parent in (tmp_path, *tmp_path.parents[:-2]):
         parent.chmod(parent.stat().st_mode | 0o011)
     tmp_path.chmod(0o777)
-    command = [sys.executable, str(CHILD), *GROUPS[group]]
     done = subprocess.run(
-        command,
+        [sys.executable, *script],
         cwd=tmp_path,
         capture_output=True,
         timeout=SECONDS,

@@ -13,7 +13,7 @@ from typer.core import TyperGroup
 import tfrecs
 from tfrecs.cli.terminal import complain
 from tfrecs.cli.usage import Commands, HelpWanted, UsageError, describe
-from tfrecs.errors import Error, SpecError
+from tfrecs.errors import Error, SpecError, file_error
 from tfrecs.folders import FoundFiles, find_files
 
 FAILED = 1
@@ -108,6 +108,9 @@ def _exit_codes() -> Iterator[None]:
         complain(str(error))
         raise typer.Exit(FAILED) from error
     except OSError as error:
+        if error.filename is not None:
+            complain(str(file_error(error, os.fsdecode(error.filename))))
+            raise typer.Exit(FAILED) from error
         _close_stdout()
         complain(f"cannot print: {error.strerror}")
         raise typer.Exit(FAILED) from error

@@ -19,6 +19,7 @@ from tfrecs.cli.preview import (
     values_text,
 )
 from tfrecs.cli.terminal import console, printable, say, say_json
+from tfrecs.limits import UNREACHED
 from tfrecs.records import RecordReader
 from tfrecs.wording import plural
 
@@ -56,7 +57,7 @@ def head(
         with RecordReader(path, verify=verify) as reader:
             if not json:
                 say((path, "bold"))
-            for number, record in enumerate(islice(reader, records)):
+            for number, record in enumerate(islice(reader, min(records, UNREACHED))):
                 if json:
                     say_json({"path": path, "record": number, **as_json(record)})
                 else:

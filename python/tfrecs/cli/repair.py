@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import asdict
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -16,6 +15,7 @@ from tfrecs.cli.regions import region_as_json, say_regions
 from tfrecs.cli.terminal import complain, console, say, say_json
 from tfrecs.errors import ExistingFileError, SpecError
 from tfrecs.journal import FinishedSet, finish_sets
+from tfrecs.limits import checked_name
 from tfrecs.salvage import RepairReport, copy_sound, kept_original, salvage
 from tfrecs.salvage import repair as repair_file
 from tfrecs.wording import counted
@@ -69,7 +69,8 @@ def repair(
       tfrecs repair folder
       tfrecs repair --json damaged.tfrecord clean.tfrecord | jq .lost_bytes
     """  # noqa: D301 - \b, the character, keeps the lines as they are
-    if dst is None and not in_place and Path(src).is_dir():
+    src, dst = checked_name(src), None if dst is None else checked_name(dst)
+    if dst is None and not in_place and os.path.isdir(src):  # noqa: PTH112 - src is text
         _say_finished(finish_sets(src), src, json)
         return
     if (dst is None) == (not in_place):

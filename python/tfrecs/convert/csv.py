@@ -104,7 +104,8 @@ def convert_csv(
     src, dst = checked_name(src), checked_name(dst)
     splits = split or default_split(src)
     output = Output(dst, splits, num_shards, compression_type, on_error, overwrite, progress)
-    table = _Table(os.fspath(src), delimiter or _delimiter(src), encoding, frozenset(missing))
+    separator = _checked_delimiter(delimiter or _delimiter(src))
+    table = _Table(os.fspath(src), separator, encoding, frozenset(missing))
     columns, rows = table.survey(_kinds(types or {}))
     choices = allot([rows], splits, random.Random(seed))
     # Rows that are added meanwhile do not count.
@@ -120,6 +121,14 @@ def convert_csv(
 
 def _delimiter(path: str | os.PathLike[str]) -> str:
     return "\t" if Path(path).suffix.lower() in {".tsv", ".tab"} else ","
+
+
+def _checked_delimiter(given: Any) -> str:
+    try:
+        csv.reader([], delimiter=given)
+    except (TypeError, ValueError):
+        raise SpecError(f"delimiter must be one character, not {given!r}") from None
+    return str(given)
 
 
 def _kinds(types: Mapping[str, Any]) -> dict[str, Kind]:
