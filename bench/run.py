@@ -17,6 +17,7 @@ import report
 import resume
 import start
 import table
+import threads
 import training
 from options import Options, options
 from report import Part
@@ -32,6 +33,7 @@ PARTS: dict[str, Callable[[Options], Part]] = {
     "training": training.part,
     "resume": resume.part,
     "import": import_time.part,
+    "threads": threads.part,
 }
 FORMS = {"text": report.text, "markdown": report.markdown, "json": report.as_json}
 

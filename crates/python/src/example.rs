@@ -15,7 +15,7 @@ use tfrecs_core::example::{ExampleEncoder, Kind, ListEncoder};
 
 use self::names::{Names, Row};
 use self::values::with_values;
-use crate::bytes::bytes_of;
+use crate::bytes::{Pace, aside, bytes_of, list_of};
 use crate::error::{Raise, raise};
 
 mod names;
@@ -93,10 +93,11 @@ type Read<'py> = Result<(Bound<'py, PyList>, bool), Failure>;
 
 /// Returns the steps of a feature list as a list of lists.
 fn steps_in<'py>(py: Python<'py>, feature_list: &[u8]) -> Read<'py> {
-    let (steps, mut usual) = (PyList::empty(py), Count::default());
+    let (steps, mut usual, mut pace) = (PyList::empty(py), Count::default(), Pace::default());
     message::for_each_step(feature_list, |feature| {
         let (values, is_usual) = values_of(py, feature)?;
         usual.add_entry(Some(feature).filter(|_| is_usual));
+        pace.after(py, 1 + values.len()).map_err(Failure::Python)?;
         steps.append(values).map_err(Failure::Python)
     })?;
     Ok((steps, usual.is_all_of(feature_list)))
@@ -109,7 +110,7 @@ fn features_of<'py>(
     names: &mut Names,
     usual: &mut Count,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let mut row = Row::begin(py, names)?;
+    let (mut row, mut pace) = (Row::begin(py, names)?, Pace::default());
     message::for_each_feature(record, |entry| {
         let name = match row.expect(entry.key) {
             Some(name) => name,
@@ -120,6 +121,7 @@ fn features_of<'py>(
             .and_then(|value| values_of(py, value))
             .map_err(|failure| failure.in_feature(entry.name().unwrap_or_default()))?;
         usual.add_entry(entry.usual.filter(|_| is_usual));
+        pace.after(py, 1 + values.len()).map_err(Failure::Python)?;
         row.add(&name, values).map_err(Failure::Python)
     })
     .map_err(|failure: Failure| failure.raise(py))?;
@@ -158,17 +160,17 @@ impl Failure {
 #[inline]
 fn values_of<'py>(py: Python<'py>, feature: &[u8]) -> Read<'py> {
     if let Some((kind, list)) = usual::only_list(feature) {
-        return list_of(py, kind, list);
+        return values_in(py, kind, list);
     }
     let (list, _) = match Feature::parse(feature)?.list {
         None => (PyList::empty(py), false),
-        Some((kind, list)) => list_of(py, kind, list.get()?)?,
+        Some((kind, list)) => values_in(py, kind, list.get()?)?,
     };
     Ok((list, feature.is_empty()))
 }
 
 #[inline]
-fn list_of<'py>(py: Python<'py>, kind: Kind, list: &[u8]) -> Read<'py> {
+fn values_in<'py>(py: Python<'py>, kind: Kind, list: &[u8]) -> Read<'py> {
     match kind {
         Kind::Bytes => byte_strings_of(py, list),
         Kind::Float32 => floats_of(py, list),
@@ -180,18 +182,19 @@ fn byte_strings_of<'py>(py: Python<'py>, list: &[u8]) -> Read<'py> {
     if let Some(value) = usual::only_bytes(list) {
         return one(py, bytes_of(py, value).map_err(Failure::Python)?);
     }
-    let (mut values, mut count, mut failure) = (Vec::new(), Count::default(), None);
+    let (mut values, mut usual, mut pace) = (Vec::new(), Count::default(), Pace::default());
+    let mut made = Ok(());
     message::for_each_bytes(list, |value| {
-        count.add(value);
-        match bytes_of(py, value) {
-            Ok(value) => values.push(value),
-            Err(error) => failure = Some(error),
+        usual.add(value);
+        if made.is_ok() {
+            let copy = pace
+                .after_bytes(py, value.len())
+                .and_then(|()| bytes_of(py, value));
+            made = copy.map(|copy| values.push(copy));
         }
     })?;
-    match failure {
-        Some(error) => Err(Failure::Python(error)),
-        None => all(py, values, count.is_all_of(list)),
-    }
+    made.map_err(Failure::Python)?;
+    all(py, values, usual.is_all_of(list))
 }
 
 fn floats_of<'py>(py: Python<'py>, list: &[u8]) -> Read<'py> {
@@ -209,7 +212,7 @@ fn integers_of<'py>(py: Python<'py>, list: &[u8]) -> Read<'py> {
         return one(py, value);
     }
     let mut values = Vec::new();
-    message::push_int64s(list, &mut values)?;
+    aside(py, list.len(), || message::push_int64s(list, &mut values))?;
     let is_usual = list.is_empty() || usual::only_packed(list).is_some();
     all(py, values, is_usual)
 }
@@ -220,7 +223,7 @@ fn all<'py, T: IntoPyObject<'py>>(
     values: impl IntoIterator<Item = T, IntoIter: ExactSizeIterator>,
     is_usual: bool,
 ) -> Read<'py> {
-    let list = PyList::new(py, values).map_err(Failure::Python)?;
+    let list = list_of(py, values).map_err(Failure::Python)?;
     Ok((list, is_usual))
 }
 

@@ -12,7 +12,7 @@ use tfrecs_core::error::counted;
 use tfrecs_core::record::{Digest, Lent, Picked, Records};
 
 use crate::borrowed::borrow;
-use crate::bytes::bytes_of;
+use crate::bytes::{aside, bytes_of, list_of_bytes};
 use crate::columns::PyBuffer;
 use crate::error::{Raise, raise, wrong_type};
 use crate::places::Places;
@@ -31,10 +31,13 @@ pub struct PyRecords(pub Records);
 impl PyRecords {
     #[new]
     fn new(records: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let records = Input::of(records)?;
+        let (py, records) = (records.py(), Input::of(records)?);
         Ok(Self(match records {
             Input::Records(records) => records,
-            Input::Bytes(records) => records.iter().map(AsRef::as_ref).collect(),
+            Input::Bytes(records) => {
+                let nbytes = records.iter().map(|record| record.len()).sum();
+                aside(py, nbytes, || records.iter().map(AsRef::as_ref).collect())
+            }
         }))
     }
 
@@ -102,7 +105,7 @@ impl PyRecords {
 
     /// All records as a list of bytes.
     fn tolist<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyBytes>>> {
-        self.0.iter().map(|record| bytes_of(py, record)).collect()
+        list_of_bytes(py, self.0.iter())
     }
 
     /// The key of each record, its file and (if `numbered`) its number there, one behind the other, and where each ends

@@ -9,7 +9,7 @@ use pyo3::types::{PyBytes, PyDict, PyTuple};
 use tfrecs_core::Error;
 use tfrecs_core::record::{ReadOptions, Records, Sequence};
 
-use crate::bytes::bytes_of;
+use crate::bytes::{bytes_of, list_of_bytes};
 use crate::error::{Raise, wrong_type};
 use crate::indexed::PyIndexedFile;
 use crate::places::{Places, of_many};
@@ -102,7 +102,7 @@ impl PySequence {
         let py = indices.py();
         let places = of_many(indices, self.__len__(py)?)?;
         let records = self.many(py, &places)?;
-        records.iter().map(|record| bytes_of(py, record)).collect()
+        list_of_bytes(py, records.iter())
     }
 }
 

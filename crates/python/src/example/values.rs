@@ -3,6 +3,7 @@
 //! What a row mostly holds is known by its exact type, and no code of Python's runs for it. Anything
 //! else goes the long way, by `plain`, which is Python and turns it into what is known here.
 
+use arrow_buffer::ArrowNativeType;
 use pyo3::buffer::{Element, PyUntypedBuffer};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -11,6 +12,8 @@ use tfrecs_core::example::encode::FeatureValues;
 use tfrecs_core::example::{Kind, ListEncoder};
 use tfrecs_core::{Error, memory};
 
+use crate::borrowed::borrow;
+use crate::bytes::{LONG, Pace, aside};
 use crate::error::{Raise, raise};
 
 /// The longest text, in characters, that is taken as the UTF-8 that its `str` keeps: of what is not
@@ -24,7 +27,7 @@ pub fn with_values<'py>(
     name: &str,
     value: &Bound<'py, PyAny>,
     plain: &Bound<'py, PyAny>,
-    visit: impl FnOnce(FeatureValues<'_>),
+    visit: impl FnOnce(FeatureValues<'_>) + Send,
 ) -> PyResult<()> {
     let py = value.py();
     let failed = |refusal: Refusal| refusal.raise(py, name);
@@ -33,7 +36,7 @@ pub fn with_values<'py>(
         Some(Scalar::Bytes(value)) => {
             // Twice in the message as it is made, and once as it is handed out.
             check_room(value.len(), 3).or_raise(py)?;
-            visit(FeatureValues::Bytes(&[value]));
+            aside(py, value.len(), || visit(FeatureValues::Bytes(&[value])));
         }
         Some(Scalar::Float32(value)) => visit(FeatureValues::Float32(&[value])),
         Some(Scalar::Int64(value)) => visit(FeatureValues::Int64(&[value])),
@@ -43,7 +46,7 @@ pub fn with_values<'py>(
             check_room(value.len().unwrap_or_default(), 40).or_raise(py)?;
             list.clear();
             push(list, name, value, plain)?;
-            visit(list.values());
+            aside(py, list.nbytes(), || visit(list.values()));
         }
     }
     Ok(())
@@ -107,7 +110,7 @@ fn push_items<'py>(
     list: &mut ListEncoder,
     mut items: impl Iterator<Item = Bound<'py, PyAny>>,
 ) -> Result<bool, Refusal> {
-    let mut next = items.next();
+    let (mut next, mut pace) = (items.next(), Pace::default());
     while let Some(item) = next.take() {
         let Some(scalar) = Scalar::of(&item)? else {
             let is_nested = item.is_instance_of::<PyList>() || item.is_instance_of::<PyTuple>();
@@ -118,34 +121,39 @@ fn push_items<'py>(
             };
         };
         scalar.push(list)?;
+        let (py, before) = (item.py(), list.nbytes());
+        pace.after_bytes(py, scalar.nbytes())
+            .map_err(Refusal::Interrupted)?;
         // What follows is mostly more of the same.
         let pushed = match list.kind() {
             Some(Kind::Int64) => list.extend_int64(run(&mut items, &mut next, known_int64)),
             Some(Kind::Float32) => list.extend_float32(run(&mut items, &mut next, known_float32)),
-            _ => {
-                next = items.next();
-                continue;
-            }
+            _ => Ok(()),
         };
         pushed.map_err(|kind| Refusal::Mixed(kind, kind))?;
+        pace.after(py, list.nbytes() - before)
+            .map_err(Refusal::Interrupted)?;
+        next = next.or_else(|| items.next());
     }
     Ok(true)
 }
 
-/// Items as long as they are known to be of one kind; the first that is not becomes the `rest`.
+/// Yields items as long as they are known to be of one kind, up to [`Pace::ITEMS`]; the first that is not becomes
+/// the `rest`.
 fn run<'a, 'py, T>(
     items: &'a mut impl Iterator<Item = Bound<'py, PyAny>>,
     rest: &'a mut Option<Bound<'py, PyAny>>,
     known: impl Fn(&Bound<'py, PyAny>) -> Option<T> + 'a,
 ) -> impl Iterator<Item = T> + 'a {
-    std::iter::from_fn(move || {
+    let values = std::iter::from_fn(move || {
         let item = items.next()?;
         let value = known(&item);
         if value.is_none() {
             *rest = Some(item);
         }
         value
-    })
+    });
+    values.take(Pace::ITEMS)
 }
 
 #[inline]
@@ -259,6 +267,15 @@ impl<'a, 'py> Scalar<'a, 'py> {
         Ok(Self::Text(bytes))
     }
 
+    /// How many bytes are copied.
+    fn nbytes(&self) -> usize {
+        match self {
+            Self::Bytes(value) => value.len(),
+            Self::Text(value) => value.as_bytes().len(),
+            Self::Float32(_) | Self::Int64(_) => 8,
+        }
+    }
+
     fn kind(&self) -> Kind {
         match self {
             Self::Bytes(_) | Self::Text(_) => Kind::Bytes,
@@ -351,15 +368,15 @@ fn push_buffer(list: &mut ListEncoder, value: &Bound<'_, PyAny>) -> bool {
         return false;
     }
     let pushed = match (buffer.format().to_bytes(), buffer.item_size()) {
-        (b"l" | b"q", 8) => push_integers::<i64>(list, &buffer, py),
-        (b"i" | b"l", 4) => push_integers::<i32>(list, &buffer, py),
-        (b"h", 2) => push_integers::<i16>(list, &buffer, py),
-        (b"b", 1) => push_integers::<i8>(list, &buffer, py),
-        (b"I" | b"L", 4) => push_integers::<u32>(list, &buffer, py),
-        (b"H", 2) => push_integers::<u16>(list, &buffer, py),
-        (b"B", 1) => push_integers::<u8>(list, &buffer, py),
-        (b"f", 4) => push_float32(list, &buffer, py),
-        (b"d", 8) => push_float64(list, &buffer, py),
+        (b"l" | b"q", 8) => push_integers::<i64>(list, &buffer, value),
+        (b"i" | b"l", 4) => push_integers::<i32>(list, &buffer, value),
+        (b"h", 2) => push_integers::<i16>(list, &buffer, value),
+        (b"b", 1) => push_integers::<i8>(list, &buffer, value),
+        (b"I" | b"L", 4) => push_integers::<u32>(list, &buffer, value),
+        (b"H", 2) => push_integers::<u16>(list, &buffer, value),
+        (b"B", 1) => push_integers::<u8>(list, &buffer, value),
+        (b"f", 4) => push_float32(list, &buffer, value),
+        (b"d", 8) => push_float64(list, &buffer, value),
         _ => None,
     };
     buffer.release(py);
@@ -369,22 +386,46 @@ fn push_buffer(list: &mut ListEncoder, value: &Bound<'_, PyAny>) -> bool {
     pushed.is_some()
 }
 
-fn push_integers<T: Element + Into<i64>>(
+/// Calls `visit` with the elements of a buffer: of many, detached from the interpreter and where they lie.
+fn with_elements<T: Element + ArrowNativeType, R: Send>(
+    buffer: &PyUntypedBuffer,
+    value: &Bound<'_, PyAny>,
+    visit: impl FnOnce(&[T]) -> R + Send,
+) -> Option<R> {
+    let py = value.py();
+    if buffer.len_bytes() < LONG {
+        return Some(visit(&buffer.as_typed().ok()?.to_vec(py).ok()?));
+    }
+    let elements = borrow(value).ok()?;
+    Some(py.detach(|| visit(&elements)))
+}
+
+fn push_integers<T: Element + ArrowNativeType + Into<i64>>(
     list: &mut ListEncoder,
     buffer: &PyUntypedBuffer,
-    py: Python<'_>,
+    value: &Bound<'_, PyAny>,
 ) -> Option<()> {
-    let values = buffer.as_typed::<T>().ok()?.to_vec(py).ok()?;
-    list.extend_int64(values.into_iter().map(Into::into)).ok()
+    let push = |values: &[T]| list.extend_int64(values.iter().map(|&value| value.into()));
+    with_elements(buffer, value, push)?.ok()
 }
 
-fn push_float32(list: &mut ListEncoder, buffer: &PyUntypedBuffer, py: Python<'_>) -> Option<()> {
-    let values = buffer.as_typed::<f32>().ok()?.to_vec(py).ok()?;
-    list.extend_float32_slice(&values).ok()
+fn push_float32(
+    list: &mut ListEncoder,
+    buffer: &PyUntypedBuffer,
+    value: &Bound<'_, PyAny>,
+) -> Option<()> {
+    with_elements(buffer, value, |values| list.extend_float32_slice(values))?.ok()
 }
 
-fn push_float64(list: &mut ListEncoder, buffer: &PyUntypedBuffer, py: Python<'_>) -> Option<()> {
-    let values = buffer.as_typed::<f64>().ok()?.to_vec(py).ok()?;
+fn push_float64(
+    list: &mut ListEncoder,
+    buffer: &PyUntypedBuffer,
+    value: &Bound<'_, PyAny>,
+) -> Option<()> {
+    with_elements(buffer, value, |values| extend_float64(list, values))?
+}
+
+fn extend_float64(list: &mut ListEncoder, values: &[f64]) -> Option<()> {
     let narrow: Vec<f32> = values.iter().map(|&value| round(value)).collect();
     let pairs = values.iter().zip(&narrow);
     // All are looked at, because that is quicker than to look whether to look on.
@@ -401,11 +442,14 @@ enum Refusal {
     TooLarge(String),
     Nested,
     NotUnicode,
+    /// A signal handler has raised this.
+    Interrupted(PyErr),
 }
 
 impl Refusal {
     fn raise(self, py: Python<'_>, name: &str) -> PyErr {
         let text = match self {
+            Self::Interrupted(error) => return error,
             Self::Mixed(one, other) => format!(
                 "its values are {} and {}; a feature holds one kind: convert them to one",
                 noun(one),

@@ -40,6 +40,12 @@ impl ListEncoder {
         })
     }
 
+    /// How many bytes the values take.
+    #[must_use]
+    pub fn nbytes(&self) -> usize {
+        self.content.len()
+    }
+
     /// Back to the beginning.
     pub fn clear(&mut self) {
         self.kind = None;
