@@ -1,7 +1,8 @@
 """`make soak`: run the seeded tests with new random seeds until the time is over.
 
 CI always runs the same seeds, so that a change is judged by what it changes. This job draws others,
-prints each one, and stops at the first failure with the command that repeats it.
+prints each one, and stops at the first failure with the command that repeats it. Beside them one
+process does everything again and again, and must not grow (leaks.py).
 """
 
 import argparse
@@ -186,8 +187,13 @@ def main() -> int:
     def say(text: str) -> None:
         print(text, flush=True)  # noqa: T201 - a script
 
-    seconds = parser.parse_args().minutes * 60
-    return soak(available(SUITES, say), seconds, seeds(), say)
+    minutes = parser.parse_args().minutes
+    leaks = subprocess.Popen([sys.executable, "tests/leaks.py", str(minutes)], cwd=REPO)
+    try:
+        status = soak(available(SUITES, say), minutes * 60, seeds(), say)
+        return status or leaks.wait()
+    finally:
+        leaks.kill()
 
 
 if __name__ == "__main__":
