@@ -22,6 +22,10 @@ NUMBERED = ("RowSplits", "RowLengths", "RowStarts", "RowLimits", "ValueRowIds")
 Kind: TypeAlias = str | int  # the name of a partition, or the length of a uniform one
 
 
+# More rows are not made of so little input; a list of them all would fill the memory here.
+MOST_ROWS = 1 << 20
+
+
 class NoFitError(Exception):
     """Numbers that do not divide the values."""
 
@@ -36,6 +40,7 @@ def rows_of(kind: Kind, numbers: Sequence[int], items: list[Any]) -> list[Any]:
             len(numbers) != len(items)
             or list(numbers) != sorted(numbers)
             or min(numbers, default=0) < 0
+            or max(numbers, default=0) > MOST_ROWS
         ):
             raise NoFitError
         rows: list[list[Any]] = [[] for _ in range(max(numbers, default=-1) + 1)]

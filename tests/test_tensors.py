@@ -245,9 +245,9 @@ def test_shapes_larger_than_any_memory() -> None:
 
 
 def test_places_are_integers() -> None:
-    with pytest.raises(SpecError, match="indices are integers, not float64"):
+    with pytest.raises(SpecError, match="indices must be integers, not float64"):
         SparseTensor([[0.5]], [7], [2])
-    with pytest.raises(SpecError, match="row_splits are integers, not float64"):
+    with pytest.raises(SpecError, match="row_splits must be integers, not float64"):
         RaggedTensor([1], [0, 1.0])  # type: ignore[list-item]
 
 
