@@ -1,4 +1,4 @@
-"""What comes through a pipe: once, and all that is sound of it."""
+"""Datasets over pipes: one pass, with every sound record before an error."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ def pipe_of(tmp_path: Path) -> Iterator[Callable[[bytes], Path]]:
 
     yield made
     for path in pipes:
-        if path.exists():  # nobody waits any longer for one to open it
+        if path.exists():  # the writer no longer waits for a reader
             os.close(os.open(path, os.O_RDONLY | os.O_NONBLOCK))
 
 
 def taken(elements: Iterator[Any]) -> tuple[list[Any], BaseException | None]:
-    """What comes before an error, and the error."""
+    """Return the elements before an error, and the error."""
     found: list[Any] = []
     try:
         found.extend(elements)

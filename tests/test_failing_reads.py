@@ -5,9 +5,7 @@ The answer is complete, or an error says of which file and where; nothing of a f
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -15,8 +13,7 @@ import pytest
 
 import needs
 from faults.operations import CONTENTS, OPERATIONS
-
-HERE = Path(__file__).parent / "faults"
+from faults.run import HERE, run_script
 
 # How many reads of an operation fail; FAILING_READS=1000000 lets all of them.
 MOST = os.environ.get("FAILING_READS", "8")
@@ -31,15 +28,6 @@ def shim(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("kind", CONTENTS)
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_a_failing_read_is_never_the_end(name: str, kind: str, shim: Path, tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, HERE / "sweep.py", name, tmp_path, kind, MOST],
-        env={**os.environ, "LD_PRELOAD": str(shim)},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stderr
-    said = json.loads(done.stdout)
+    said = run_script("sweep.py", name, tmp_path, kind, MOST, LD_PRELOAD=str(shim))
     assert said["wrong"] == []
     assert said["tries"] > 0

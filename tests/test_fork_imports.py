@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-# What is imported late, and what uses it.
+# Modules that are imported late, and code that uses them.
 PARTS = {
     "dataset": "list(tfrecs.Dataset([b'a', b'b']).batch(2))",
     "messages": "tfrecs.Example()",

@@ -1,4 +1,4 @@
-"""What a manifest says of a file whose records are others."""
+"""Errors of a manifest for a file whose records have changed."""
 
 from __future__ import annotations
 

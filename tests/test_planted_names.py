@@ -38,7 +38,7 @@ def mode(path: Path) -> int:
 
 
 def victim(folder: Path, kind: str) -> Path:
-    """What a planted link leads to."""
+    """Target of a planted link."""
     path = folder / "victim"
     if kind == "file":
         path.write_bytes(b"precious")
@@ -61,7 +61,7 @@ def test_reading_never_writes_through_a_link(tmp_path: Path, kind: str, use: str
         assert sorted(tfrecs.Dataset(path).shuffle(1)) == RECORDS
     assert is_untouched(tmp_path / "victim", kind)
     assert link.is_symlink()
-    # The index is kept where nobody else writes.
+    # The index is kept where no other user can write.
     (kept,) = (tmp_path / "cache").rglob("*.tfrindex")
     assert mode(kept.parent) == 0o700
 

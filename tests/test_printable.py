@@ -43,7 +43,7 @@ def test_what_unicode_names_fillers_and_blanks_is_covered() -> None:
         for code in range(sys.maxunicode + 1)
         if {"FILLER", "BLANK"} & set(unicodedata.name(chr(code), "").split())
     }
-    # What is called so, but shows: the sign for a blank, and punctuation that fills lines.
+    # Characters named so that do show: the symbol for blank, and punctuation that fills lines.
     shown = {0x2422, 0xA8F9, 0x10AF6, 0x1144E, 0x11945}
     assert {hex(code) for code in named - shown if is_printable(chr(code))} == set()
 

@@ -18,11 +18,10 @@ import pytest
 
 import needs
 import tfrecs
+from faults.run import HERE, run_script
 from faults.sets import NEW, OLD, PATTERN, WAYS, seen
 from tfrecs.convert import convert_csv
 from tfrecs.journal import own_checksum
-
-HERE = Path(__file__).parent / "faults"
 
 
 @pytest.fixture(scope="session")
@@ -33,16 +32,7 @@ def shim(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.skipif(sys.platform != "linux", reason="LD_PRELOAD is Linux's")
 @pytest.mark.parametrize("way", WAYS)
 def test_a_writer_that_is_stopped_at_any_call(way: str, shim: Path, tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, HERE / "stops.py", way, tmp_path],
-        env={**os.environ, "LD_PRELOAD": str(shim)},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stderr
-    said = json.loads(done.stdout)
+    said = run_script("stops.py", way, tmp_path, LD_PRELOAD=str(shim))
     assert said["wrong"] == []
     assert said["tries"] > 30
     assert said["outcomes"]["refused"] > 0
@@ -60,7 +50,7 @@ class Interrupted:
         del arg
         if not frame.f_code.co_filename.endswith(self.NAMES):
             return None
-        # What is undone after an interruption is not interrupted again.
+        # Rolling back after an interruption is not interrupted again.
         if event == "line" and frame.f_code.co_name != "__del__":
             self.left -= 1
             if self.left == 0:
@@ -142,7 +132,7 @@ def test_files_that_only_the_manifest_has(read: str, tmp_path: Path) -> None:
     (folder / "train-1-of-3").unlink()
     with pytest.raises(tfrecs.CorruptRecordError, match="names train-1-of-3, which is not there"):
         READS[read](folder)
-    # Who names files need not name all.
+    # A list of files need not name the whole set.
     assert tfrecs.count(sorted(folder.glob("train-*-of-*"))) == 5
 
 

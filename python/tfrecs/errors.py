@@ -344,9 +344,19 @@ def no_thread() -> OutOfMemoryError:
     return OutOfMemoryError(reason)
 
 
-def file_error(error: OSError, path: str) -> FileError:
-    """Return the operating system's error as one of ours."""
-    kinds = (MissingFileError, DirectoryError, ExistingFileError, DeniedFileError)
-    kind = next((kind for kind in kinds if isinstance(error, kind.__bases__[-1])), FileError)
+_FILE_ERRORS: list[tuple[type[OSError], type[FileError]]] = [
+    (FileNotFoundError, MissingFileError),
+    (IsADirectoryError, DirectoryError),
+    (FileExistsError, ExistingFileError),
+    (PermissionError, DeniedFileError),
+    (OSError, FileError),
+]
+
+
+def file_error(error: OSError, path: str | None = None) -> FileError:
+    """Return an error of the operating system as one of ours, with its own path by default."""
+    name = path or os.fsdecode(error.filename or "")
     reason = error.strerror or str(error)
-    return kind(f"{path}: {reason}", path=path, reason=reason, errno=error.errno)
+    kind = next(ours for theirs, ours in _FILE_ERRORS if isinstance(error, theirs))
+    text = f"{name}: {reason}" if name else reason
+    return kind(text, path=name or None, reason=reason, errno=error.errno)

@@ -195,7 +195,7 @@ def _kept(path: str, codec: str) -> Indexed | None:
 
 
 def found_index(path: str, place: str) -> _core.IndexedFile | None:
-    """Return the file with the index at `place`, if that fits; nobody has named it."""
+    """Return the file with the index at `place` if it fits; used where no index was named."""
     return _core.IndexedFile.load(path, place, was_found=True, is_local=_is_local(place))
 
 
@@ -265,7 +265,7 @@ def _places(path: str) -> list[str]:
 
 
 def _own_places(path: str) -> list[str]:
-    """Where an index is kept unasked: not in a folder that is somebody else's."""
+    """Return where to keep an index by default: not in a folder of another user."""
     beside, cached = _places(path)
     folder = os.path.dirname(beside) or "."  # noqa: PTH120 - keeps the names as given
     is_ours = os.name != "posix" or os.stat(folder).st_uid == os.geteuid()  # noqa: PTH116

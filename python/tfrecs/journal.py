@@ -1,10 +1,9 @@
-"""Journals: what is still to be done when the files of a set get their names.
+"""Journals: the renames and removals left to do when a set of files is published.
 
-n renames are not one step. Before the first one, a hidden file `.NAME.tfrecs.journal` appears in
-the folder of the files: JSON that says which temporary file is to get which name, what it holds,
-and which old files are to be removed. It goes last. While it is there, the files are not one set:
-reading them as one is an error, and whoever writes the set next, or `tfrecs repair`, does what is
-left.
+n renames are not atomic. Before the first one, a hidden file `.NAME.tfrecs.journal` is published in
+the folder of the files: JSON that lists the temporary files, the names they get, what they hold,
+and the old files to remove. It is removed last. While it exists, reading the files as a set is an
+error; the next writer of the set, or `tfrecs repair`, carries out what is left.
 
     {"format": "tfrecs journal", "version": 1,
      "moves": [{"from": ".a.tfrecs.7-0.tmp", "to": "a", "size": 19, "records": 1,
@@ -74,7 +73,7 @@ class Move:
 
 @dataclass(frozen=True)
 class FinishedSet:
-    """What became of a set whose writer was killed while it gave its files their names.
+    """Outcome of recovering a set whose writer was killed while renaming its files.
 
     Attributes:
         journal: The journal, which is gone now.
@@ -97,7 +96,7 @@ class FinishedSet:
 
 @dataclass(frozen=True)
 class Journal:
-    """What is to be done in a folder.
+    """Recovery to do in a folder.
 
     Attributes:
         path: The journal's own path.
@@ -111,7 +110,7 @@ class Journal:
 
     @property
     def folder(self) -> Path:
-        """Where the files are."""
+        """Folder of the files."""
         return Path(self.path).parent
 
     def names(self) -> set[str]:

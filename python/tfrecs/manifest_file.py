@@ -1,4 +1,4 @@
-"""What a manifest says (docs/manifest.md), as it is written and read."""
+"""Write and read manifest files (docs/manifest.md)."""
 
 import hashlib
 import json
@@ -21,7 +21,7 @@ VERSION = 1
 
 @dataclass(frozen=True)
 class ShardEntry:
-    """What a manifest says of a file.
+    """Entry of a manifest for one file.
 
     Attributes:
         name: Its path, from the manifest's folder, with `/`.

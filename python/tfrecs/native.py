@@ -51,7 +51,7 @@ class Writing(NamedTuple):
     deflate: Sequence[int | None]
     """level, window_bits, mem_level, strategy, flush_mode, input_buffer_size."""
     sources: Sequence[Path] | None
-    """What it is derived from: then it is a regular file, no wider than these."""
+    """Sources; if given, the file must be regular, and gets no wider permissions than theirs."""
 
 
 List: TypeAlias = list[int] | list[float] | list[bytes]

@@ -31,7 +31,7 @@ class _Shard(FileWriter):
     """A file of a set."""
 
     def move(self, name: str) -> Move:
-        """What a journal says of the file, which is finished, and is to get this name."""
+        """Return the journal entry of the finished file, which is to get this name."""
         where = pathlib.Path(str(self.temporary_path))
         entry = self.entry(name, with_sha256=False)
         records = (entry.records, entry.record_bytes, entry.checksum)
@@ -227,7 +227,7 @@ class ShardedWriter:
             yield where.parent, _move_of(self._manifest, where.name)
 
     def _settle(self, *, is_published: bool) -> None:
-        """Leave the files to a journal, or, where they are published, tell their names."""
+        """Leave the files to a journal, or return their names if they are published."""
         for writer in self._writers:
             writer.leave()
         if self._manifest is not None:

@@ -88,7 +88,7 @@ def _check_folder(folder: str, names: Sequence[str], *, are_all: bool) -> None:
 
 
 def outdated_manifests(folder: str | os.PathLike[str], replaced: Collection[str]) -> Iterator[str]:
-    """Yield the manifests in a folder that name files that are replaced, and no others."""
+    """Yield the manifests in a folder whose files are all being replaced."""
     for name in os.listdir(folder):  # noqa: PTH208 - names are text
         if name.endswith(MANIFEST_END):
             entries = entries_at(os.path.join(folder, name))  # noqa: PTH118 - as given

@@ -24,7 +24,7 @@ import tfrecs
 from tfrecs.features import Features
 
 MB = 1 << 20
-# So long may a try take: one that hangs is killed.
+# Seconds until a try counts as hung and is killed.
 SECONDS = 30
 
 RECORDS = 60_000
@@ -121,7 +121,7 @@ OPERATIONS: dict[str, Callable[[Path], Any]] = {
 
 
 def answer(name: str, folder: Path) -> Any:
-    """What an operation gives; worked out elsewhere, so that this process keeps no free memory."""
+    """Result of an operation, computed in another process so that this one keeps no free memory."""
     ear, mouth = os.pipe()
     child = os.fork()
     if child == 0:

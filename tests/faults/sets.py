@@ -54,7 +54,7 @@ WAYS: dict[str, tuple[Callable[[Path], None], Callable[[Path], None]]] = {
 
 
 def seen(folder: Path) -> str:
-    """What a reader sees: the old set, the new one, an error, or what must not be."""
+    """Classify what a reader sees: the old set, the new one, an error, or a mixture."""
     answers = set()
     for read in (
         lambda: sorted(tfrecs.Dataset(folder)),

@@ -261,12 +261,12 @@ pub fn check_room(size: usize) -> Result<()> {
     if block.is_null() {
         return Err(none());
     }
-    // SAFETY: a new block of this size. It is not kept: nobody has used it.
+    // SAFETY: a new block of this size; it is freed at once, so nothing refers to it.
     unsafe { size.drop_block(block) };
     Ok(())
 }
 
-/// So many zeros, or an error.
+/// Allocate `len` zeros.
 ///
 /// # Errors
 /// [`ErrorKind::OutOfMemory`].

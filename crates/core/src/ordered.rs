@@ -25,8 +25,8 @@ const PULSE: Duration = Duration::from_millis(50);
 /// to lose, and waits for one [`PULSE`].
 const FAREWELL: Duration = Duration::from_millis(500);
 
-/// What a thread takes as it begins: its stack, and what the system keeps for it. Where that is not there, the system
-/// ends the process when the thread has begun.
+/// Memory that a new thread needs: its stack and the system's bookkeeping. If it is missing, the process dies after
+/// the thread has started.
 const FOR_A_THREAD: usize = 6 << 20;
 
 /// How many threads of this process can run at the same time.

@@ -45,7 +45,7 @@ pub struct Request {
     pub most_ahead: usize,
     /// Where to put what is skipped of damaged files; if nowhere, damage is an error.
     pub skipped: Option<Skipped>,
-    /// Where to note by what each file is known again, when it is opened.
+    /// Collects the samples of each file when it is opened.
     pub samples: Option<Arc<Samples>>,
     /// Whether the records before an error come before it, as a batch of fewer; for [`scan_records`].
     pub partial: bool,

@@ -19,7 +19,7 @@ use crate::meter::PyMeter;
 use crate::records::PyRecords;
 use crate::shared::Shared;
 
-/// Batches; none behind the last, behind an error of a file, or once they are closed.
+/// Batches; `None` after the last, after a file's error, and once they are closed.
 pub struct Batches {
     kind: Shared<Option<Kind>>,
     /// Tells who waits for a batch that it will not come.
@@ -30,7 +30,7 @@ pub struct Batches {
 
 /// What a batch is.
 pub enum Kind {
-    /// Records, and the error behind those that came last.
+    /// Records, and the error after the last of them.
     Records(Scan<Sound>, Option<Error>),
     Examples(Scan<(RecordBatch, Records)>),
     Sequences(Scan<((RecordBatch, RecordBatch), Records)>),
@@ -107,7 +107,7 @@ impl Batches {
         };
         let is_over = match &next {
             Ok(batch) => batch.is_none(),
-            // What a record holds is wrong, not the file: the next batch may be sound.
+            // The content of a record is wrong, not the file: the next batch may be sound.
             Err(error) => !error.is_interrupt() && error.category() != Category::Parse,
         };
         if is_over {

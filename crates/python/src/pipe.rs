@@ -1,7 +1,7 @@
-//! Opening what has no content of its own: named pipes, and descriptors by their names.
+//! Open named pipes, and descriptors by path (`/dev/stdout`).
 //!
-//! A named pipe waits for its other end: Rust's `File::open` goes on waiting after a signal; Python's `os.open` stops
-//! for Ctrl-C. `/dev/stdout` may be a file to which others write too, and is written where it is: never replaced.
+//! A named pipe waits for its other end: Rust's `File::open` keeps waiting after a signal; Python's `os.open` stops
+//! for Ctrl-C. `/dev/stdout` may be a file that other processes write too, so it is written in place, never replaced.
 
 use std::fs::File;
 use std::path::Path;
@@ -27,7 +27,7 @@ pub fn open(py: Python<'_>, path: &Path, end: End) -> PyResult<Option<File>> {
     let os = py.import("os")?;
     if let (End::Write, Some(number)) = (end, descriptor_of(path)) {
         let twin = os.call_method1("dup", (number,))?.extract()?;
-        // SAFETY: os.dup has just made it, and nobody else knows the number.
+        // SAFETY: os.dup has just made this descriptor; nothing else owns it.
         return Ok(Some(File::from(unsafe { OwnedFd::from_raw_fd(twin) })));
     }
     if !path

@@ -29,14 +29,14 @@ impl PySamples {
         self.0.take_over(&found);
     }
 
-    /// Which files are sampled: begin and end of each range.
+    /// The files to sample: first and last of each range.
     fn ranges(&self) -> Vec<(usize, usize)> {
         let ranges = self.0.ranges();
         ranges.into_iter().map(|it| (it.start, it.end)).collect()
     }
 }
 
-/// What tells a file from all others that were ever on this machine: size, time of change, samples (with the inode);
+/// Fingerprint of a file on this machine: size, time of change, samples (with the inode);
 /// None if it is no regular file.
 #[pyfunction]
 pub fn file_identity(py: Python<'_>, path: PathBuf) -> PyResult<Option<(u64, i64, u32)>> {

@@ -49,7 +49,7 @@ impl PyWholeFile {
         }
     }
 
-    /// Where it is, while it has no name.
+    /// Its path until it has its name.
     #[getter]
     fn temporary_path(&self) -> Option<OsString> {
         let file = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -58,7 +58,7 @@ impl PyWholeFile {
     }
 }
 
-/// What is renamed (from, to), what is removed then, and whether each step is to be on the disk.
+/// Renames (from, to), files to remove afterwards, and whether to sync each step to the disk.
 type GivenSteps = (Vec<(PathBuf, PathBuf)>, Vec<PathBuf>, bool);
 
 fn steps_of((moves, old, sync): GivenSteps) -> Steps {

@@ -24,11 +24,16 @@ from tfrecs.convert.shards import (
     Skipped,
     allot,
     default_split,
-    file_error,
     file_errors,
     write_shards,
 )
-from tfrecs.errors import MissingFileError, MissingLibraryError, ParseError, SpecError
+from tfrecs.errors import (
+    MissingFileError,
+    MissingLibraryError,
+    ParseError,
+    SpecError,
+    file_error,
+)
 from tfrecs.examples import encode_example
 from tfrecs.limits import checked_name
 from tfrecs.media.headers import read_header

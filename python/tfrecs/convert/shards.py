@@ -15,13 +15,11 @@ from typing import Literal, TypeAlias
 
 from tfrecs.convert.column_types import ColumnReport
 from tfrecs.errors import (
-    DeniedFileError,
-    DirectoryError,
     Error,
     ExistingFileError,
     FileError,
-    MissingFileError,
     SpecError,
+    file_error,
 )
 from tfrecs.journal import finish_sets
 from tfrecs.limits import checked_compression, checked_limit
@@ -332,21 +330,3 @@ def file_errors() -> Iterator[None]:
         raise
     except OSError as error:
         raise file_error(error) from error
-
-
-_FILE_ERRORS: list[tuple[type[OSError], type[FileError]]] = [
-    (FileNotFoundError, MissingFileError),
-    (IsADirectoryError, DirectoryError),
-    (FileExistsError, ExistingFileError),
-    (PermissionError, DeniedFileError),
-    (OSError, FileError),
-]
-
-
-def file_error(error: OSError, path: str | None = None) -> FileError:
-    """Return our own error for one of Python's."""
-    name = path or os.fsdecode(error.filename or "")
-    reason = error.strerror or str(error)
-    ours = next(ours for theirs, ours in _FILE_ERRORS if isinstance(error, theirs))
-    text = f"{name}: {reason}" if name else reason
-    return ours(text, path=name or None, reason=reason, errno=error.errno)

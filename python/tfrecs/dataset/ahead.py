@@ -77,7 +77,7 @@ class _Made:
 
 _CLOSED = "another thread has closed this meanwhile"
 
-# What Python says when the system refuses another thread, and when the executor is shut down.
+# Python's messages when the system refuses another thread, and when the executor is shut down.
 _NO_THREAD = "can't start new thread"
 
 

@@ -21,7 +21,7 @@ from tfrecs.lazily import lazily
 from tfrecs.limits import Limits, checked_threads
 from tfrecs.records import Records
 
-# Of more files the others are known by name and size.
+# Files beyond this number are compared by name and size only.
 MOST_SAMPLED = 10_000
 
 
@@ -71,12 +71,12 @@ class Foreign(Root):
         return Samples(self.paths)
 
     def samples(self) -> Samples:
-        """Return by what files of the same names and sizes are told apart."""
+        """Return the samples that distinguish files of equal names and sizes."""
         self.sampled.of(0, min(len(self.paths), MOST_SAMPLED), checked_threads(None))
         return self.sampled
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave samples behind: who gets this takes its own."""
+        """Drop the samples when pickled: the receiver takes its own."""
         return {name: value for name, value in self.__dict__.items() if name != "sampled"}
 
     def length(self) -> Length:

@@ -16,12 +16,12 @@ import numpy as np
 
 from tfrecs.errors import warn
 
-# What is nested deeper is not looked into.
+# Values nested deeper than this are not compared.
 MOST_DEPTH = 50
 
 
 def digest_of(function: Callable[..., Any], name: str) -> str:
-    """Return 16 hexadecimal digits that tell a function from what it was before.
+    """Return 16 hexadecimal digits that change when a function changes.
 
     Args:
         function: A function, a partial one, or any other object that can be called.
@@ -167,7 +167,7 @@ class _Walk:
 
 
 def _functions_of(part: Any) -> list[Any]:
-    """Return the functions behind what stands in a class."""
+    """Return the functions of a class attribute, such as a property."""
     if isinstance(part, property):
         return [one for one in (part.fget, part.fset) if one is not None]
     return [getattr(part, "__func__", part)]

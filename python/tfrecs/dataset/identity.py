@@ -22,7 +22,7 @@ Samples = _core.Samples
 
 
 def short_digest(what: Any) -> str:
-    """Return 16 hexadecimal digits that tell plain values from others."""
+    """Return 16 hexadecimal digits that differ for different plain values."""
     return hashlib.sha256(repr(what).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
@@ -66,7 +66,7 @@ def _ranges(flat: Sequence[int]) -> list[tuple[int, int]]:
 
 
 def local_entries(paths: Iterable[str]) -> list[str]:
-    """Return of each file 8 hexadecimal digits that tell it from what it was before, here.
+    """Return 8 hexadecimal digits for each file that change when it changes, on this machine.
 
     Raises:
         FileError: One cannot be read.

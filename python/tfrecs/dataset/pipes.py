@@ -43,6 +43,6 @@ class Once:
 def _is_pipe(path: str) -> bool:
     try:
         mode = os.stat(path).st_mode  # noqa: PTH116 - paths are text
-    except OSError:  # opening it tells
+    except OSError:  # opening it reports the error
         return False
     return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))

@@ -9,7 +9,7 @@ from tfrecs.dataset.node import Step
 from tfrecs.dataset.saved import Saved
 from tfrecs.dataset.stage import Run, Stage
 
-# So many elements are no buffer any more, but all there are: a limit of bytes must hold them.
+# A buffer of more elements holds the whole dataset: it needs a limit in bytes.
 MOST_AHEAD = 1_000_000
 
 

@@ -53,12 +53,12 @@ class Root(Node):
 
     @lazily
     def fingerprint(self) -> State:
-        """Return what tells the content from other content by names and sizes, wherever it lies."""
+        """Return what identifies the content on any machine: names and sizes."""
         count, size, what = self.content()
         return {"count": count, "bytes": size, "digest": short_digest(what)}
 
     def samples(self) -> Samples | None:
-        """Return by what files of the same names and sizes are told apart, if there are files."""
+        """Return the samples that distinguish files of equal names and sizes, if any."""
         return None
 
     def saved(self) -> State:

@@ -1,9 +1,9 @@
-//! Memory for when there is none.
+//! A reserve of memory for small blocks, used when the system has none left.
 //!
-//! What follows the data asks before it takes memory, and fails with an error. But saying so takes some memory too, as
-//! do a hundred small things on the way, and Rust ends a process that asks for a small block in vain. So some
-//! megabytes of address space are put aside (no page of them is touched before it is needed), from which blocks come
-//! that the system refuses. Nothing here is quick: it is for a process that is about to fail.
+//! Allocations whose size follows the data are fallible, and raise an error. But raising an error also allocates, as
+//! do a hundred small steps before it, and Rust aborts the process when a small allocation fails. So some megabytes of
+//! address space are reserved (no page is touched before it is needed), and small blocks that the system refuses come
+//! from there. Nothing here is fast: it serves a process that is about to fail.
 
 use std::alloc::Layout;
 use std::cell::UnsafeCell;
@@ -13,16 +13,16 @@ use std::ops::Range;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// How much is put aside.
+/// Size of the reserve.
 const BYTES: usize = 16 << 20;
 
-/// Larger blocks are not worth it: who asks for them can go without, or has to learn that.
+/// The largest block; callers that allocate more handle a failure.
 const MOST: usize = 2 << 20;
 
-/// What blocks are aligned to, and what their sizes are multiples of.
+/// Alignment of blocks; their sizes are multiples of it.
 const ALIGN: usize = 64;
 
-/// How many pieces of free room are remembered; what would be one more is lost.
+/// The most free pieces that are recorded; any more are lost.
 const PIECES: usize = 1024;
 
 struct Reserve {
@@ -69,7 +69,7 @@ fn with_free<R>(work: impl FnOnce(&mut [Range<usize>]) -> Option<R>) -> Option<R
     done
 }
 
-/// Where places in the room count from: the first aligned address of it.
+/// The first aligned address of the room; offsets count from it.
 fn origin() -> *mut u8 {
     let room = RESERVE.room.get().cast::<u8>();
     let skipped = room.align_offset(ALIGN);
@@ -241,7 +241,7 @@ mod tests {
         }
         let pieces = free();
         assert!(pieces.is_sorted_by(|one, next| one.end < next.start));
-        // What was lost stays lost: give it back for the other tests.
+        // Give back what the room lost, for the other tests.
         with_free(|free| {
             free.fill(0..0);
             free[0] = ALIGN..BYTES;

@@ -1,8 +1,8 @@
-//! By what a file is known again: its size, and the checksum of samples of its bytes.
+//! Identity of a file: its size, and the checksum of samples of its bytes.
 //!
-//! Samples are taken at fixed places, the first and the last bytes among them; a small file is sampled whole. Nothing
-//! is inflated, and no file is read through. What stays on one machine also goes by the time of the last change, and
-//! in a cache, by the inode; what travels to other machines does not.
+//! Samples are taken at fixed positions, including the first and the last bytes; a small file is sampled whole.
+//! Nothing is decompressed, and no file is read through. Identities kept on one machine also include the modification
+//! time and, in a cache, the inode; those in states and manifests, which travel, do not.
 
 use std::fs::{File, Metadata};
 use std::ops::Range;
@@ -15,10 +15,10 @@ use super::extent::fill;
 use crate::error::Result;
 use crate::ordered::in_parallel;
 
-/// How many samples are taken of a file, and how many bytes each has.
+/// Number of samples of a file, and bytes in each.
 const SAMPLES: (u64, usize) = (8, 1024);
 
-/// What is known of a file without reading it: if any of it differs, so may the records.
+/// Metadata of a file: if any of it differs, the records may differ.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Fingerprint {
     /// How many bytes it has.
@@ -33,7 +33,7 @@ impl Fingerprint {
     /// That of `file`.
     ///
     /// # Errors
-    /// Of the operating system.
+    /// Any I/O error of `stat` or `read`.
     pub fn of(file: &File) -> Result<Self> {
         let metadata = file.metadata()?;
         let (size, last) = (metadata.len(), SAMPLES.0 - 1);
@@ -105,7 +105,7 @@ impl Samples {
         Self { paths, known }
     }
 
-    /// Samples the file of this number, which is about to be read. What goes wrong is told by whoever reads it.
+    /// Sample the file of this number before it is read. Errors are left to the reader.
     pub fn note(&self, number: usize) {
         let is_known = self.known().get(number).is_none_or(Option::is_some);
         if let Some(path) = self.paths.get(number).filter(|_| !is_known)
@@ -118,7 +118,7 @@ impl Samples {
     /// The checksums of the samples of some files; 0 of what is no regular file.
     ///
     /// # Errors
-    /// Of the operating system, with the path.
+    /// Any I/O error of `stat` or `read`, with the path.
     pub fn of(&self, range: Range<usize>, threads: usize) -> Result<Vec<u32>> {
         let missing = {
             let known = self.known();
@@ -144,7 +144,7 @@ impl Samples {
         }
     }
 
-    /// Which files are sampled.
+    /// The files to sample.
     #[must_use]
     pub fn ranges(&self) -> Vec<Range<usize>> {
         let mut ranges: Vec<Range<usize>> = Vec::new();
@@ -176,10 +176,10 @@ fn sampled(path: &Path) -> Result<Option<u32>> {
     Ok(Some(Fingerprint::of(&File::open(path)?)?.samples))
 }
 
-/// What tells a file from all others that were ever on this machine: size, time, samples and inode.
+/// Fingerprint of one file on this machine: size, time, samples and inode.
 ///
 /// # Errors
-/// Of the operating system, with the path.
+/// Any I/O error of `stat` or `read`, with the path.
 pub fn local_identity(path: &Path) -> Result<Option<(u64, i64, u32)>> {
     let located = |error: crate::Error| error.with_path(path);
     let metadata = path.metadata().map_err(|error| located(error.into()))?;

@@ -1,11 +1,11 @@
-//! Who may read a file that is written: nobody who may not read the file that it replaces or is derived from.
+//! Permissions of new files: never wider than those of the file they replace or are derived from.
 
 use std::fs::{File, Metadata};
 use std::path::PathBuf;
 
 /// Mode bits of the group.
 const OF_THE_GROUP: u32 = 0o070;
-/// Mode bits that let a file be run, which what is derived from it is not for.
+/// Execute bits, which derived files never get.
 const RUNS: u32 = 0o111;
 
 /// The mode and the group of a file.
@@ -43,7 +43,7 @@ impl Permissions {
         each.map(Self::without_execution).reduce(Self::and)
     }
 
-    /// The same, for a file that nobody is to run.
+    /// The same, without permission to execute.
     #[must_use]
     pub fn without_execution(self) -> Self {
         Self {
@@ -52,7 +52,7 @@ impl Permissions {
         }
     }
 
-    /// What both allow.
+    /// The intersection of both.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         let mode = if self.group == other.group {
@@ -68,7 +68,7 @@ impl Permissions {
         self.mode & (!OF_THE_GROUP | (self.mode & 0o007) << 3)
     }
 
-    /// Gives them to a file that was created private. Where the system refuses, it stays so.
+    /// Applies them to a file that was created private; if the system refuses, the file stays private.
     #[cfg(unix)]
     pub fn give(self, file: &File) {
         use std::fs::Permissions as Mode;
@@ -88,7 +88,7 @@ impl Permissions {
     pub fn give(self, _: &File) {}
 }
 
-/// What a new file gets: that of the file it replaces, and of what it is derived from.
+/// Permissions of a new file: those of the file it replaces and of its sources.
 #[must_use]
 pub fn both(old: Option<Permissions>, derived: Option<Permissions>) -> Option<Permissions> {
     match (old, derived) {

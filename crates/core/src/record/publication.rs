@@ -1,8 +1,8 @@
-//! The files of a set get their names together.
+//! Publish the files of a set together, with a journal.
 //!
-//! n renames are not one step. So a journal comes first: a hidden file in the same folder, which says what is to be
-//! renamed and removed, and is there until all of it is done. Who reads the set meanwhile, or after its writer was
-//! killed, sees that it is not whole; who finishes it does what the journal says.
+//! n renames are not atomic. So a journal is published first: a hidden file in the same folder that lists the renames
+//! and removals, and stays until all are done. A reader that meets it, also after the writer was killed, reports that
+//! the set is incomplete; the next writer, or `repair`, carries out the journal.
 
 use std::fs::Metadata;
 use std::io;
@@ -17,12 +17,12 @@ use crate::error::{Error, Result};
 /// A complete file and the name that it is to get.
 pub type Move = (PathBuf, PathBuf);
 
-/// What a journal says.
+/// Content of a journal.
 #[derive(Clone, Debug, Default)]
 pub struct Steps {
-    /// What is renamed, in order.
+    /// Renames, in order.
     pub moves: Vec<Move>,
-    /// What is removed then.
+    /// Files to remove afterwards.
     pub old: Vec<PathBuf>,
     /// Whether each step is on the disk before the next one.
     pub sync: bool,
@@ -31,7 +31,7 @@ pub struct Steps {
 /// Publishes complete files, `journals` first. After an error either nothing has changed, or the journals are there.
 ///
 /// # Errors
-/// Of the operating system; a name is taken by what is no regular file.
+/// Any I/O error; a name that is taken by something other than a regular file.
 pub fn publish(journals: Vec<WholeFile>, steps: &Steps) -> Result<()> {
     publish_on(&Disk::default(), journals, steps)
 }
@@ -116,7 +116,7 @@ fn rename_all<'a>(disk: &Disk, steps: &'a Steps, done: &mut Vec<Done<'a>>) -> Re
     sync_folders(disk, steps.moves.iter().map(|(_, to)| to.as_path()), steps)
 }
 
-/// Gives the files their temporary names back; false if some have replaced others, which are gone.
+/// Gives the files their temporary names back; false if some have already replaced older files.
 fn take_back(disk: &Disk, done: &[Done<'_>]) -> bool {
     if done.iter().any(|done| !done.was_free) {
         return false;

@@ -31,11 +31,11 @@ const WINDOW: usize = 64 << 10;
 /// The result of a header scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Passed {
-    /// Where the last record ends.
+    /// End of the last record.
     pub end: u64,
     /// The number of records.
     pub records: u64,
-    /// What follows them. Only [`Next::End`] is the end of the file.
+    /// What follows the records; only [`Next::End`] is the end of the file.
     pub next: Next,
 }
 

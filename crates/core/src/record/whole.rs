@@ -24,7 +24,7 @@ pub struct WholeFile {
     target: PathBuf,
     /// `None` once it is published.
     temporary: Option<PathBuf>,
-    /// Locked, so that others can tell that somebody is at it.
+    /// Locked, to show other processes that a writer is active.
     file: File,
     sync: bool,
 }
@@ -91,7 +91,7 @@ impl WholeFile {
         Ok(held)
     }
 
-    /// Where the content is before [`Self::publish`].
+    /// Path of the content before [`Self::publish`].
     #[must_use]
     pub fn temporary_path(&self) -> Option<&Path> {
         self.temporary.as_deref()

@@ -9,7 +9,7 @@ use crate::record::Records;
 pub struct Sound {
     /// The records, at least one.
     pub records: Records,
-    /// The error behind them.
+    /// The error after them.
     pub error: Option<Error>,
 }
 

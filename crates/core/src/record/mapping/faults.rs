@@ -151,7 +151,7 @@ mod caught {
 
     /// Calls the previous handler.
     unsafe fn pass_on(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
-        // SAFETY: `BEFORE` was written before this handler was installed; `SA_SIGINFO` tells the handler's type.
+        // SAFETY: `BEFORE` was written before this handler was installed; `SA_SIGINFO` determines the handler's type.
         unsafe {
             let before = (*BEFORE.0.get()).assume_init_ref();
             let handler = before.sa_sigaction;

@@ -185,7 +185,7 @@ impl Followed {
     /// Whether headers follow one another from `at` on, for more than `enough` bytes or up to the end of the file.
     ///
     /// # Errors
-    /// Of the operating system.
+    /// Any I/O error.
     pub fn goes_on(&mut self, view: &mut View, at: u64, enough: u64) -> Result<bool> {
         self.move_to(view, at)?;
         while self.reached < view.size() {
@@ -215,7 +215,7 @@ impl Followed {
     }
 }
 
-/// Where the record ends whose sound header is at `at`.
+/// End of the record whose sound header is at `at`.
 fn next(view: &mut View, at: u64) -> Result<Option<u64>> {
     let length = view.header(at)?;
     Ok(length.map(|length| at.saturating_add(AROUND).saturating_add(length)))
