@@ -18,7 +18,7 @@ PARTS: tuple[str, ...] = (
     "training",
     "resume",
 )
-PARTS += ("import", "threads")
+PARTS += ("damaged", "import", "threads")
 TRIAL_SCALE = 0.05
 
 

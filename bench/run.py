@@ -7,6 +7,7 @@ one place is told at the end, and does not stop the rest; the exit status is 1 t
 import sys
 from collections.abc import Callable
 
+import damaged
 import forged
 import growth
 import import_time
@@ -29,6 +30,7 @@ PARTS: dict[str, Callable[[Options], Part]] = {
     "growth": growth.part,
     "media": media.part,
     "forged": forged.part,
+    "damaged": damaged.part,
     "pipeline": pipeline.part,
     "training": training.part,
     "resume": resume.part,

@@ -133,6 +133,11 @@ impl Buffer {
         Ok(self.bytes.get_mut(self.end..limit).unwrap_or_default())
     }
 
+    /// Forgets the unread bytes.
+    pub fn clear(&mut self) {
+        (self.start, self.end, self.held) = (0, 0, 0);
+    }
+
     /// So many bytes of the room have been filled.
     pub fn filled(&mut self, count: usize) {
         self.end += count;

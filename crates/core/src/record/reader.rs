@@ -65,6 +65,8 @@ pub struct RecordReader {
     path: Option<Arc<Path>>,
     /// The file itself once more, to ask how long it is; none for what has no length.
     file: Option<File>,
+    /// Whether the source reads that file, from behind the bytes in the buffer.
+    is_in_file: bool,
     options: ReadOptions,
     limits: FileLimits,
     buffer: Buffer,
@@ -187,6 +189,7 @@ impl RecordReader {
             source,
             path: None,
             file: None,
+            is_in_file: false,
             options,
             buffer: Buffer::default(),
             offset: 0,
@@ -376,10 +379,29 @@ impl RecordReader {
         let moved = file.seek(SeekFrom::Start(offset));
         moved.map_err(|error| self.fail(error.into()))?;
         self.source = Source::plain(Box::new(file));
-        self.buffer = Buffer::default();
+        self.buffer.clear();
+        self.is_in_file = true;
         (self.offset, self.record) = (offset, record);
         (self.at_end, self.wanted) = (false, HEADER);
         Ok(())
+    }
+
+    /// Goes on after damage: as [`Self::seek`], but what was wrong is forgotten, and bytes that are in the buffer are
+    /// not read again.
+    ///
+    /// # Errors
+    /// As for [`Self::seek`].
+    pub fn skip_to(&mut self, offset: u64, record: u64) -> Result<()> {
+        self.fault = None;
+        let ahead = offset.checked_sub(self.offset).map(usize::try_from);
+        match ahead {
+            Some(Ok(ahead)) if self.is_in_file && ahead <= self.buffer.unread().len() => {
+                self.buffer.consume(ahead, 0..0);
+                (self.offset, self.record, self.wanted) = (offset, record, HEADER);
+                Ok(())
+            }
+            _ => self.seek(offset, record),
+        }
     }
 
     /// Ends where the record ends that ends at `offset`, as if the file did.

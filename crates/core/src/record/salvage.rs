@@ -88,6 +88,8 @@ pub struct Salvage {
     /// The bytes that the frames stand in, and their number: the file, or what came out of it.
     file: File,
     reader: RecordReader,
+    /// Whether the reader reads `file`, and not the compressed file that this came out of.
+    reads_file: bool,
     state: State,
     view: Option<View>,
     steps: VecDeque<Step>,
@@ -140,6 +142,7 @@ impl Salvage {
             path: Arc::from(path),
             file,
             reader,
+            reads_file: false,
             state,
             view: None,
             steps: VecDeque::new(),
@@ -373,8 +376,11 @@ impl Salvage {
     }
 
     fn seek(&mut self, offset: u64, record: u64) -> Result<()> {
-        self.reader = RecordReader::behind_damage(&self.file, &self.path, self.limits())?;
-        self.reader.seek(offset, record)
+        if !self.reads_file {
+            self.reader = RecordReader::behind_damage(&self.file, &self.path, self.limits())?;
+            self.reads_file = true;
+        }
+        self.reader.skip_to(offset, record)
     }
 
     /// What is too much of what stands in `file`: it does not bound its records if it was compressed.

@@ -49,16 +49,37 @@ fn claim(view: &mut View, damage: u64) -> Result<Option<u64>> {
 fn resumption(view: &mut View, mut at: u64) -> Result<Option<u64>> {
     let size = view.size();
     while let Some(place) = next_sound(view, at, size)? {
-        let header = view.header(place.saturating_sub(HEADER as u64))?;
-        if header.is_none_or(|length| length < AROUND) {
+        let Some(claimed) = content_before(view, place)? else {
             return Ok(Some(place));
-        }
+        };
         at = place;
         while let Frame::Sound(next) = frame(view, at)? {
             at = next;
         }
+        if !is_content(at, claimed, size) {
+            return Ok(Some(place));
+        }
     }
     Ok(None)
+}
+
+/// Where the content ends that begins at `start`, if a header stands before it that announces records.
+///
+/// # Errors
+/// Any I/O error.
+pub fn content_before(view: &mut View, start: u64) -> Result<Option<u64>> {
+    let Some(header) = start.checked_sub(HEADER as u64) else {
+        return Ok(None);
+    };
+    let length = view.header(header)?.filter(|length| *length >= AROUND);
+    Ok(length.map(|length| start.saturating_add(length)))
+}
+
+/// Whether a chain that ends at `end` can be content up to `claimed`. The 8 bytes of a record and their checksum look
+/// like a header; but the chain after them ends beyond what they announce, or with the file.
+#[must_use]
+pub fn is_content(end: u64, claimed: u64, size: u64) -> bool {
+    end <= claimed && end < size
 }
 
 /// What to make of `at`, behind which nothing is sound up to `resumed`.

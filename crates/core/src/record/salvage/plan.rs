@@ -1,6 +1,5 @@
 //! What to do from damage on: which bytes to skip, and where to read.
 
-use super::super::frame::HEADER;
 use super::super::records::Records;
 use super::flat;
 use super::frames::{AROUND, Frame, frame, is_like_header, is_whole, lands, reason};
@@ -32,8 +31,10 @@ pub struct Known {
     pub nesting: Nesting,
     /// Up to where they have been looked into.
     looked: u64,
-    /// Where headers follow one another.
+    /// Positions of headers that follow one another.
     followed: Followed,
+    /// The sound records, read apart from what lies around the damage.
+    records: Option<View>,
     /// Whether all the file looks as if none did.
     is_likely: bool,
 }
@@ -135,8 +136,12 @@ impl Known {
     fn look(&mut self, view: &View) -> Result<()> {
         let (start, end) = self.sound;
         if end > self.looked {
-            let mut there = view.part(start, end)?;
-            self.nesting.look(&mut there, start, end)?;
+            let mut records = match self.records.take() {
+                Some(records) => records,
+                None => view.part(start)?,
+            };
+            self.nesting.look(&mut records, start, end)?;
+            self.records = Some(records);
             self.looked = end;
         }
         Ok(())
@@ -169,8 +174,9 @@ fn signs_of_nesting(view: &mut View, damage: u64, islands: &[Island]) -> Result<
     let (mut before, mut signs) = (damage, 0);
     for (number, island) in islands.iter().enumerate() {
         let next = islands.get(number + 1).map_or(view.size(), |it| it.start);
-        let start = island.start.saturating_sub(HEADER as u64);
-        let is_first = view.header(start)?.is_some_and(|length| length >= AROUND);
+        let claimed = flat::content_before(view, island.start)?;
+        let is_first =
+            claimed.is_some_and(|claimed| flat::is_content(island.end, claimed, view.size()));
         let is_last = island.tail == Tail::Broken && next - island.end < 4 * AROUND;
         // It begins, or ends, where the content of a record does.
         if is_first || is_last {

@@ -65,12 +65,12 @@ impl View {
         }
     }
 
-    /// The same file up to `end`, with checksums from `base` on.
+    /// The same file, with blocks of its own, and checksums from `base` on.
     ///
     /// # Errors
-    /// Of the operating system.
-    pub fn part(&self, base: u64, end: u64) -> Result<Self> {
-        Ok(Self::new(self.file.try_clone()?, end, base))
+    /// Any I/O error.
+    pub fn part(&self, base: u64) -> Result<Self> {
+        Ok(Self::new(self.file.try_clone()?, self.size, base))
     }
 
     /// How many bytes there are.
