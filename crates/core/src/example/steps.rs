@@ -134,7 +134,7 @@ impl StepsBuilder {
     /// Writes the rows from `row` on, which is the next one, from lists of this form.
     ///
     /// # Errors
-    /// What is wrong with the bytes, or does not fit the column; [`WireError::Unusual`].
+    /// What is wrong with the bytes, or does not fit the column; [`Unusual`](super::wire::WireError::Unusual).
     pub fn set_rows(&mut self, row: usize, cells: Cells<'_>, form: Form) -> Result<()> {
         for (place, cell) in cells.iter().enumerate() {
             if let Some(cell) = cell {

@@ -157,7 +157,7 @@ impl Values {
     /// Appends the values of a list in a record.
     ///
     /// # Errors
-    /// What is wrong with the bytes; [`WireError::Unusual`].
+    /// What is wrong with the bytes; [`Unusual`](super::wire::WireError::Unusual).
     #[inline]
     pub fn push_list(&mut self, list: &[u8], form: Form) -> Read {
         usual::check_numbers(self.kind(), list, form)?;

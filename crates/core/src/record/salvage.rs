@@ -456,25 +456,17 @@ impl Salvage {
     }
 
     fn check_limits(&self, last: &SkippedRegion) -> Result<()> {
-        let SalvageOptions {
-            max_lost_bytes,
-            max_lost_records,
-            ..
-        } = self.options;
-        let Lost { bytes, regions, .. } = self.lost;
-        let too_much = max_lost_bytes.is_some_and(|most| bytes > most)
-            || max_lost_records.is_some_and(|most| regions > most);
-        if !too_much {
+        if !self.lost.exceeds(&self.options) {
             return Ok(());
         }
+        let Lost { bytes, regions, .. } = self.lost;
         let reason = last.reason.kind().clone();
         let kind = ErrorKind::LostTooMuch(bytes, regions, Box::new(reason));
         Err(self.located(kind.into(), last.begin))
     }
 }
 
-/// Opens what is a file, or a folder, about which a reader knows what to say. It is asked for that before: opening
-/// a pipe waits for whoever writes to it.
+/// Opens a file, or a folder, which a reader refuses. Opening a pipe would wait for its writer.
 fn regular_file(path: &Path) -> Result<File> {
     let metadata = path.metadata()?;
     if !metadata.is_file() && !metadata.is_dir() {

@@ -63,3 +63,13 @@ pub struct Lost {
     /// How many records were not lost, although their headers are damaged.
     pub mended: u64,
 }
+
+impl Lost {
+    /// Whether more is lost than the options allow.
+    #[must_use]
+    pub fn exceeds(&self, options: &SalvageOptions) -> bool {
+        let is_beyond = |lost: u64, most: Option<u64>| most.is_some_and(|most| lost > most);
+        is_beyond(self.bytes, options.max_lost_bytes)
+            || is_beyond(self.regions, options.max_lost_records)
+    }
+}
