@@ -359,6 +359,24 @@ def test_a_training_goes_on(ds: tfrecs.Dataset, tmp_path: Path, freq: Any, toget
         assert len([*folder.iterdir()]) == 2
 
 
+@pytest.mark.parametrize("freq", [1, 2, 3])
+def test_a_backup_is_saved_after_every_freq_batches(
+    ds: tfrecs.Dataset, tmp_path: Path, freq: int
+) -> None:
+    class Saves(keras.callbacks.Callback):  # type: ignore[misc, unused-ignore]
+        def __init__(self) -> None:
+            super().__init__()
+            self.numbers: list[int] = []
+
+        def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
+            saved = [int(one.name.split(".")[0]) for one in tmp_path.glob("*.weights.h5")]
+            self.numbers.append(max(saved, default=0))
+
+    data, saves = ds.to_keras("y", "x"), Saves()
+    model_of().fit(data, verbose=0, callbacks=[data.backup(tmp_path, freq), saves])
+    assert saves.numbers == [batch // freq for batch in range(1, BATCHES + 1)]
+
+
 def test_backups_that_do_not_fit(ds: tfrecs.Dataset, tmp_path: Path) -> None:
     data, model = ds.to_keras("y", "x"), model_of()
     backup = data.backup(tmp_path)

@@ -82,6 +82,34 @@ def test_positional_arguments_are_in_the_same_order(pair: Pair) -> None:
     assert made == wanted[: len(made)]
 
 
+# Defaults of other values that mean the same: no channels given, a shuffle that is new each time,
+# and no kind of exception that is passed on.
+SAME_DEFAULTS = {
+    ("channels", 0, None),
+    ("reshuffle_each_iteration", None, True),
+    ("clean_stop_exception_types", (), None),
+}
+PLAIN = (bool, int, float, str, bytes, tuple, type(None))
+
+
+def defaults(function: Callable[..., Any]) -> dict[str, Any]:
+    """The defaults that are plain values; a name has no effect."""
+    found = inspect.signature(function).parameters.values()
+    return {one.name: one.default for one in found if isinstance(one.default, PLAIN)}
+
+
+def is_same_default(name: str, made: Any, wanted: Any) -> bool:
+    alike = type(made) is type(wanted) and made == wanted
+    return alike or name == "name" or (name, made, wanted) in SAME_DEFAULTS
+
+
+@pytest.mark.parametrize("pair", FUNCTIONS.values(), ids=FUNCTIONS)
+def test_defaults_are_the_same(pair: Pair) -> None:
+    ours, theirs = map(defaults, pair)
+    compared = {name: (ours[name], theirs[name]) for name in ours.keys() & theirs.keys()}
+    assert {k: v for k, v in compared.items() if not is_same_default(k, *v)} == {}
+
+
 def matrix(tf: Any) -> Any:
     return tf.constant([[1.0, 2.0], [3.0, 4.0]])
 

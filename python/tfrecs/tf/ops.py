@@ -140,7 +140,7 @@ def _of_axis(function: Callable[..., Any], doc: str) -> Callable[..., Any]:
 
     @renamed(reduction_indices="axis", keep_dims="keepdims")
     @deferrable(rule=static.reduced)
-    def call(input_tensor: Any, axis: Any = None, keepdims: Any = None, name: Any = None) -> Any:
+    def call(input_tensor: Any, axis: Any = None, keepdims: Any = False, name: Any = None) -> Any:
         array = np.asarray(tensor(input_tensor))
         axes = tuple(axis) if isinstance(axis, list) else axis
         _check_axes(axes, array.ndim)
@@ -285,7 +285,7 @@ def reverse(tensor: Any, axis: Sequence[int], name: str | None = None) -> Any:
 
 
 @deferrable(rule=static.boolean_mask)
-def boolean_mask(tensor: Any, mask: Any, axis: int = 0, name: str | None = None) -> Any:
+def boolean_mask(tensor: Any, mask: Any, axis: int | None = None, name: str | None = None) -> Any:
     """Return the rows where a mask is true; a mask of several dimensions takes elements.
 
     Raises:
