@@ -58,15 +58,15 @@ def measured(order: Order, path: Path, interpreters: Interpreters) -> Measuremen
     return Measurement(**found)
 
 
-def last_line(command: list[str]) -> str:
-    """Run a command and return the last line that it prints."""
+def last_line(command: list[str], package: Path | None = None) -> str:
+    """Run a command and return the last line that it prints; `package` holds another tfrecs."""
     try:
         done = subprocess.run(
             command,
             capture_output=True,
             text=True,
             check=False,
-            env=environment(),
+            env=environment(package),
             timeout=LONGEST,
         )
     except subprocess.TimeoutExpired as error:
@@ -77,7 +77,7 @@ def last_line(command: list[str]) -> str:
     return done.stdout.splitlines()[-1]
 
 
-def environment() -> dict[str, str]:
+def environment(package: Path | None = None) -> dict[str, str]:
     """Return the environment of a measurement.
 
     TensorFlow says less. NumPy's BLAS has no threads: they wait busily for a while after they were
@@ -85,6 +85,8 @@ def environment() -> dict[str, str]:
     compiled, as everywhere where nobody forbids it.
     """
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    if package:
+        kept["PYTHONPATH"] = str(package)
     return {**kept, "TF_CPP_MIN_LOG_LEVEL": "3", "OPENBLAS_NUM_THREADS": "1"}
 
 

@@ -1,14 +1,22 @@
-//! An allocator that keeps what is freed, and gives it out again.
+//! An allocator that keeps freed blocks and hands them out again.
 //!
 //! Batches come and go, each with buffers of kilobytes and megabytes. The system takes such memory back as
 //! soon as it is free, and clears it page by page when it is next written to, which costs more than the
-//! writing. So blocks that are free again are kept, and the one that came back last goes out first: it is
-//! the likeliest to be in the processor's cache still. When more than 64 MB are free, all of
-//! them go back. What is large comes in pages of 2 MB where it fills such: clearing one costs a fraction
-//! of clearing 512 small ones.
+//! writing. So freed blocks are kept, and the one freed last goes out first: it is the likeliest to be in
+//! the processor's cache still. Large blocks come in pages of 2 MB where they fill such: clearing one costs
+//! a fraction of clearing 512 small ones.
 //!
-//! Who links the core may make this the global allocator; nothing in the core depends on it. Small blocks,
-//! and all blocks on other systems than Linux, are the business of the system's allocator.
+//! Two rules bound what is kept: when more than 64 MB are free, all of it goes back; and of each size, what
+//! nobody needed while the last GB was freed goes back. Without the second rule a long run grows: each rare
+//! coincidence of several blocks in use leaves one more block free for ever.
+//!
+//! ```text
+//! free blocks of one size     3 3 2 1 2 3 2 3    one trim to the next
+//! fewest of them                    ^ 1          one block was never needed: it goes back
+//! ```
+//!
+//! A binary may make this the global allocator; nothing in the core depends on it. Small blocks, and all
+//! blocks on other systems than Linux, come from the system's allocator.
 #![allow(
     unsafe_code,
     reason = "an allocator deals in addresses; each use says why it is sound"
@@ -34,6 +42,9 @@ use size::{LARGEST, SIZES, Size};
 
 /// The most bytes that are kept free: about those of the batches that are in the making at a time.
 const MOST_KEPT: usize = 64 << 20;
+
+/// How many bytes are freed from one trim to the next: long enough for each pipeline to show what it needs.
+const PERIOD: usize = 1 << 30;
 
 /// How often to look whether another thread has done with the list of free blocks, before doing without.
 /// It has in no time, unless it went missing in a fork.
@@ -62,7 +73,18 @@ unsafe impl Sync for Memory {}
 /// The free blocks: of each size the one that came last, in which the address of the one before stands.
 struct Free {
     last: [*mut u8; SIZES],
+    /// How many there are of each size, and the fewest that there were since the last trim.
+    count: [usize; SIZES],
+    fewest: [usize; SIZES],
     bytes: usize,
+    /// How many bytes were freed since the last trim.
+    freed: usize,
+}
+
+/// What became of a freed block.
+struct Given {
+    is_kept: bool,
+    is_time_to_trim: bool,
 }
 
 /// Where in a free block the address of another one stands.
@@ -74,7 +96,10 @@ fn link_in(block: *mut u8) -> *mut *mut u8 {
 impl Free {
     const NONE: Self = Self {
         last: [ptr::null_mut(); SIZES],
+        count: [0; SIZES],
+        fewest: [0; SIZES],
         bytes: 0,
+        freed: 0,
     };
 
     /// A free block of this size, if there is one.
@@ -87,25 +112,57 @@ impl Free {
         // SAFETY: an address was written there when the block was kept, and nobody has had it since.
         *last = unsafe { link_in(block).read() };
         self.bytes -= size.bytes;
+        if let Some(count) = self.count.get_mut(size.index())
+            && let Some(fewest) = self.fewest.get_mut(size.index())
+        {
+            *count -= 1;
+            *fewest = (*fewest).min(*count);
+        }
         Some(block)
     }
 
-    /// Keeps a block of this size, if there is room, and says whether.
+    /// A free block of this size that nobody needed since the last trim. After the last one, the next period
+    /// begins for this size.
+    fn take_unused(&mut self, size: Size) -> Option<*mut u8> {
+        let count = *self.count.get(size.index())?;
+        let fewest = self.fewest.get_mut(size.index())?;
+        let Some(left) = fewest.checked_sub(1) else {
+            *fewest = count;
+            return None;
+        };
+        let block = self.take(size);
+        *self.fewest.get_mut(size.index())? = left;
+        block
+    }
+
+    /// Keep a block of this size, if there is room.
     ///
     /// # Safety
     /// Nobody uses the block any more, and it is aligned for an address.
-    unsafe fn keep(&mut self, block: *mut u8, size: Size) -> bool {
+    unsafe fn keep(&mut self, block: *mut u8, size: Size) -> Given {
+        self.freed = self.freed.saturating_add(size.bytes);
+        let mut given = Given {
+            is_kept: false,
+            is_time_to_trim: self.freed >= PERIOD,
+        };
+        if given.is_time_to_trim {
+            self.freed = 0;
+        }
         let Some(last) = self.last.get_mut(size.index()) else {
-            return false;
+            return given;
         };
         if self.bytes + size.bytes > MOST_KEPT {
-            return false;
+            return given;
         }
         // SAFETY: the caller's.
         unsafe { link_in(block).write(*last) };
         *last = block;
         self.bytes += size.bytes;
-        true
+        if let Some(count) = self.count.get_mut(size.index()) {
+            *count += 1;
+        }
+        given.is_kept = true;
+        given
     }
 }
 
@@ -150,6 +207,19 @@ impl Memory {
         }
     }
 
+    /// Gives back what nobody needed since the last time.
+    #[cold]
+    fn trim(&self) {
+        for index in 0..SIZES {
+            let size = Size::at(index);
+            let unused = || self.with_free(|free| free.take_unused(size)).flatten();
+            while let Some(block) = unused() {
+                // SAFETY: it is of that size, was free, and is on no list any more.
+                unsafe { size.drop_block(block) };
+            }
+        }
+    }
+
     /// Keeps a block, or gives it back.
     ///
     /// # Safety
@@ -157,16 +227,21 @@ impl Memory {
     unsafe fn give(&self, block: *mut u8, size: Size) {
         // SAFETY: the caller's; blocks are aligned to more than an address is.
         let keep = || self.with_free(|free| unsafe { free.keep(block, size) });
-        let is_kept = size.bytes < 1 << LARGEST
-            && keep().is_some_and(|is_kept| {
-                is_kept || {
-                    self.clear();
-                    keep() == Some(true)
-                }
-            });
-        if !is_kept {
+        if size.bytes >= 1 << LARGEST {
+            // SAFETY: the caller's.
+            return unsafe { size.drop_block(block) };
+        }
+        let mut given = keep();
+        if given.as_ref().is_some_and(|given| !given.is_kept) {
+            self.clear();
+            given = keep();
+        }
+        if given.as_ref().is_none_or(|given| !given.is_kept) {
             // SAFETY: the caller's.
             unsafe { size.drop_block(block) };
+        }
+        if given.is_some_and(|given| given.is_time_to_trim) {
+            self.trim();
         }
     }
 
@@ -272,6 +347,36 @@ pub fn check_room(size: usize) -> Result<()> {
 /// [`ErrorKind::OutOfMemory`].
 pub fn try_zeros(size: usize) -> Result<Vec<u8>> {
     zeros(size).ok_or_else(|| ErrorKind::OutOfMemory(size).into())
+}
+
+/// Make room for `more` items, or for twice as many as there are.
+///
+/// # Errors
+/// [`ErrorKind::OutOfMemory`]; the items are as before.
+pub fn try_reserve<T>(items: &mut Vec<T>, more: usize) -> Result<(), ErrorKind> {
+    let none = |_| ErrorKind::OutOfMemory(more.saturating_mul(size_of::<T>()));
+    items.try_reserve(more).map_err(none)
+}
+
+/// Append an item.
+///
+/// # Errors
+/// [`ErrorKind::OutOfMemory`]; the items are as before.
+#[inline]
+pub fn try_push<T>(items: &mut Vec<T>, item: T) -> Result<(), ErrorKind> {
+    try_reserve(items, 1)?;
+    items.push(item);
+    Ok(())
+}
+
+/// Append all items of a slice.
+///
+/// # Errors
+/// As for [`try_push`].
+pub fn try_extend<T: Clone>(items: &mut Vec<T>, more: &[T]) -> Result<(), ErrorKind> {
+    try_reserve(items, more.len())?;
+    items.extend_from_slice(more);
+    Ok(())
 }
 
 impl Default for Memory {

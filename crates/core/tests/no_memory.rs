@@ -1,5 +1,5 @@
-//! Large allocation number n fails, for every n: what wanted it says so, of which record, and the process
-//! lives on.
+//! Allocation number n fails, for every n of those whose size follows the data: the operation says so, and of
+//! which record; the process lives on, and no partial file is left.
 #![allow(
     clippy::unwrap_used,
     reason = "a test that fails may panic, its helpers too"
@@ -10,11 +10,16 @@ use std::io::Cursor;
 use std::path::{Path, PathBuf};
 use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use tfrecs_core::record::deflate::{Deflater, Flush};
-use tfrecs_core::record::{Compression, DeflateOptions, ReadOptions, RecordReader, frame};
+use tfrecs_core::record::salvage::{Piece, Salvage, SalvageOptions};
+use tfrecs_core::record::{
+    Compression, DeflateOptions, IndexedFile, ReadOptions, RecordReader, RecordWriter, Sequence,
+    WriteOptions, frame,
+};
 use tfrecs_core::scan::{Request, scan_records};
-use tfrecs_core::{Category, Error};
+use tfrecs_core::{Category, Error, Result};
 
 /// The system's allocator, which has no memory for one large block.
 struct Failing;
@@ -24,6 +29,9 @@ const LARGE: usize = 1 << 20;
 
 /// How many large blocks come before the one that fails; none fails while this is zero.
 static LEFT: AtomicUsize = AtomicUsize::new(0);
+
+/// The tests of this file run one after the other: the allocator is that of all of them.
+static TURN: Mutex<()> = Mutex::new(());
 
 /// Whether there is memory for a block of this size.
 fn is_there(size: usize) -> bool {
@@ -177,6 +185,7 @@ fn each_failure(name: &str, read: impl Fn() -> Outcome) -> usize {
 
 #[test]
 fn a_block_that_is_not_there_is_an_error_with_a_position() {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = tempfile::tempdir().unwrap();
     let save = |name: &str, content: &[u8]| -> PathBuf {
         let path = folder.path().join(name);
@@ -198,5 +207,98 @@ fn a_block_that_is_not_there_is_an_error_with_a_position() {
         let input = Box::new(Cursor::new(content));
         one_by_one(RecordReader::new(input, ReadOptions::default()).unwrap())
     });
+    println!("torture: {cases} cases");
+}
+
+/// Fails each large block in turn, and returns how many there were: the answer is that of a run in which none
+/// fails, or the error says that memory is missing.
+fn every_block<T: PartialEq + std::fmt::Debug>(name: &str, work: impl Fn() -> Result<T>) -> usize {
+    let wanted = work().unwrap();
+    for number in 1.. {
+        LEFT.store(number, Ordering::Relaxed);
+        let found = work();
+        let is_over = LEFT.swap(0, Ordering::Relaxed) > 0;
+        match found {
+            Ok(found) => assert!(found == wanted, "{name}, {number}"),
+            Err(error) => assert_eq!(
+                error.category(),
+                Category::Memory,
+                "{name}, {number}: {error}"
+            ),
+        }
+        if is_over {
+            assert!(number > 1, "{name}: no large block");
+            return number - 1;
+        }
+    }
+    unreachable!("{name} allocates without an end")
+}
+
+fn salvaged(path: &Path) -> Result<Vec<usize>> {
+    let mut salvage = Salvage::open(path, SalvageOptions::default())?;
+    let mut found = Vec::new();
+    while let Some(piece) = salvage.next_piece(2)? {
+        if let Piece::Records(records) = piece {
+            found.extend(records.iter().map(<[u8]>::len));
+        }
+    }
+    Ok(found)
+}
+
+/// The numbers of the records, and their sizes, by an index.
+fn at_random(path: &Path) -> Result<Vec<usize>> {
+    let file = IndexedFile::build(path, ReadOptions::default(), 1)?;
+    let all = Sequence::new(vec![file.into()], ReadOptions::default(), 1);
+    let mut found = Vec::new();
+    for number in [4, 1, 0, 3] {
+        let mut buffer = Vec::new();
+        found.push(all.get(number, &mut buffer)?.len());
+    }
+    let batch = all.read(&[3, 1, 1])?;
+    found.extend(batch.iter().map(<[u8]>::len));
+    Ok(found)
+}
+
+/// Writes a file, and returns its size; after an error there is none.
+fn written(path: &Path, record: &[u8]) -> Result<u64> {
+    let write = || -> Result<()> {
+        let mut writer = RecordWriter::open(path, WriteOptions::default())?;
+        writer.write(record)?;
+        writer.write(&record[..SIZES[0]])?;
+        writer.close()
+    };
+    if let Err(error) = write() {
+        assert!(!path.exists(), "a partial file: {error}");
+        return Err(error);
+    }
+    let size = path.metadata().unwrap().len();
+    std::fs::remove_file(path).unwrap();
+    Ok(size)
+}
+
+#[test]
+fn other_operations_say_it_too() {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let folder = tempfile::tempdir().unwrap();
+    let mut damaged = file();
+    damaged[2_000_000] ^= 1;
+    let mut cases = 0;
+    for (name, content) in [
+        ("plain", file()),
+        ("gzip", compressed(&file())),
+        ("damaged", damaged.clone()),
+        ("damaged gzip", compressed(&damaged)),
+    ] {
+        let path = folder.path().join(name);
+        std::fs::write(&path, content).unwrap();
+        cases += every_block(&format!("salvage of {name}"), || salvaged(&path));
+        if !name.starts_with("damaged") {
+            cases += every_block(&format!("random access to {name}"), || at_random(&path));
+        }
+    }
+    let record = vec![7; SIZES[1]];
+    // Uncompressed records are written as they are, without a block of their size.
+    let path = folder.path().join("written.gz");
+    cases += every_block("writing", || written(&path, &record));
     println!("torture: {cases} cases");
 }

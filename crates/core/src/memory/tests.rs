@@ -62,6 +62,38 @@ fn no_more_is_kept_than_that() {
 }
 
 #[test]
+fn what_nobody_needed_for_a_period_goes_back() {
+    let memory = Memory::new();
+    let layout = Layout::from_size_align(1 << 20, 8).unwrap();
+    let size = Size::of(layout).unwrap();
+    let count = || memory.with_free(|free| free.count[size.index()]).unwrap();
+    // Takes blocks, and frees them, until the next trim is over.
+    let work = |blocks: usize| {
+        let mut freed = 0;
+        while freed < PERIOD {
+            // SAFETY: the size is not zero, and each block is freed once.
+            unsafe {
+                let taken: Vec<*mut u8> = (0..blocks).map(|_| memory.alloc(layout)).collect();
+                for block in taken {
+                    memory.dealloc(block, layout);
+                    freed += size.bytes;
+                }
+            }
+        }
+    };
+    work(20);
+    assert_eq!(count(), 20);
+    // Three at a time are enough from here on; the first trim may see some of the twenty in use.
+    work(3);
+    work(3);
+    assert_eq!(count(), 3);
+    work(3);
+    assert_eq!(count(), 3);
+    memory.clear();
+    assert_eq!(memory.with_free(|free| free.bytes), Some(0));
+}
+
+#[test]
 fn without_the_list_of_free_blocks_it_does_as_well() {
     let memory = Memory::new();
     memory.is_busy.store(true, Ordering::Release);

@@ -48,7 +48,8 @@ pub use seeker::Seeker;
 
 use super::inflate::WINDOW;
 use super::libdeflate::{Packer, Unpacker};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
+use crate::memory::{try_extend, try_push, try_reserve};
 
 /// A place in a compressed file from which it can be inflated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -180,17 +181,25 @@ impl Checkpoints {
     }
 
     /// Adds one behind all others: a stream, or a block with so many `bits` of the byte in front.
-    fn push(&mut self, output: u64, input: u64, kind: u8, window: &[u8], packer: &mut Packer) {
+    fn push(
+        &mut self,
+        output: u64,
+        input: u64,
+        kind: u8,
+        window: &[u8],
+        packer: &mut Packer,
+    ) -> Result<(), ErrorKind> {
         if !window.is_empty() {
-            packer.pack(window, &mut self.windows);
+            packer.pack(window, &mut self.windows)?;
         }
-        self.places.push(Place {
+        let place = Place {
             output,
             input,
             kind,
             length: u16::try_from(window.len()).unwrap_or(0),
             end: self.windows.len(),
-        });
+        };
+        try_push(&mut self.places, place)
     }
 
     /// How they are stored; all numbers are little-endian, and nothing says that they are right:
@@ -206,9 +215,12 @@ impl Checkpoints {
     ///   uint8  0
     /// the windows, each as raw deflate blocks
     /// ```
-    #[must_use]
-    pub fn to_bytes(&self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(4 + self.len() * PLACE + self.windows.len());
+    ///
+    /// # Errors
+    /// There is no memory for it.
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        try_reserve(&mut bytes, 4 + self.len() * PLACE + self.windows.len())?;
         let count = u32::try_from(self.len()).unwrap_or(u32::MAX);
         bytes.extend_from_slice(&count.to_le_bytes());
         let mut begin = 0;
@@ -222,7 +234,7 @@ impl Checkpoints {
             bytes.extend_from_slice(&[place.kind, 0]);
         }
         bytes.extend_from_slice(&self.windows);
-        bytes
+        Ok(bytes)
     }
 
     /// What [`Checkpoints::to_bytes`] has stored; `None` if these bytes cannot be that. Whether they are those of
@@ -232,14 +244,17 @@ impl Checkpoints {
         let (count, rest) = bytes.split_first_chunk()?;
         let count = usize::try_from(u32::from_le_bytes(*count)).ok()?;
         let (table, windows) = rest.split_at_checked(count.checked_mul(PLACE)?)?;
-        let mut places: Vec<Place> = Vec::with_capacity(count);
+        let mut places: Vec<Place> = Vec::new();
+        try_reserve(&mut places, count).ok()?;
         for stored in table.as_chunks::<PLACE>().0 {
             places.push(Place::after(places.last(), stored)?);
         }
         let end = places.last().map_or(0, |place| place.end);
-        (end == windows.len()).then(|| Self {
+        let mut kept = Vec::new();
+        try_extend(&mut kept, windows).ok()?;
+        (end == windows.len()).then_some(Self {
             places,
-            windows: windows.to_vec(),
+            windows: kept,
         })
     }
 }

@@ -12,6 +12,8 @@ use super::checkpoints::Checkpoints;
 use super::compression::Compression;
 use super::crc;
 pub use super::identity::Fingerprint;
+use crate::error::Result;
+use crate::memory::{try_extend, try_reserve};
 use distances::{bits, expected, folded, pack_bits, unfolded};
 
 mod distances;
@@ -134,9 +136,12 @@ impl Index {
     }
 
     /// The index as it stands in a file.
-    #[must_use]
-    pub fn to_bytes(&self, compression: Compression, of: Fingerprint) -> Vec<u8> {
-        let mut header = Vec::with_capacity(HEADER + self.body.len());
+    ///
+    /// # Errors
+    /// There is no memory for it.
+    pub fn to_bytes(&self, compression: Compression, of: Fingerprint) -> Result<Vec<u8>> {
+        let mut header = Vec::new();
+        try_reserve(&mut header, HEADER + self.body.len())?;
         header.extend(MAGIC);
         header.extend(VERSION.to_le_bytes());
         header.extend(number_of(compression).to_le_bytes());
@@ -151,7 +156,7 @@ impl Index {
         header.extend([0; 4]);
         header.extend(crc::masked(&header).to_le_bytes());
         header.extend_from_slice(&self.body);
-        header
+        Ok(header)
     }
 
     /// The index with this summary and this body; none if they do not belong together.
@@ -254,13 +259,26 @@ impl Fields<'_> {
 }
 
 /// Makes an index of offsets that ascend.
-#[derive(Default)]
 pub struct Builder {
     records: usize,
     blocks: Vec<u8>,
     packed: Vec<u8>,
     /// Where the records begin that are in no block yet.
     starts: Vec<u64>,
+    /// Whether there was memory for all blocks: reported at the end, not for each record.
+    room: Result<()>,
+}
+
+impl Default for Builder {
+    fn default() -> Self {
+        Self {
+            records: 0,
+            blocks: Vec::new(),
+            packed: Vec::new(),
+            starts: Vec::new(),
+            room: Ok(()),
+        }
+    }
 }
 
 impl Builder {
@@ -274,24 +292,34 @@ impl Builder {
     }
 
     /// The last record ends at `end`; these are the checkpoints, if the file is compressed.
-    #[must_use]
-    pub fn finish(mut self, end: u64, checkpoints: Checkpoints) -> Index {
+    ///
+    /// # Errors
+    /// There was no memory for some of it.
+    pub fn finish(mut self, end: u64, checkpoints: Checkpoints) -> Result<Index> {
         self.pack(end);
+        self.room?;
         let mut body = self.blocks;
         let packed = body.len();
-        body.extend_from_slice(&self.packed);
+        try_extend(&mut body, &self.packed)?;
         let behind = body.len();
         if !checkpoints.is_empty() {
-            body.extend(checkpoints.to_bytes());
+            try_extend(&mut body, &checkpoints.to_bytes()?)?;
         }
-        Index {
+        Ok(Index {
             records: self.records,
             end,
             body,
             packed,
             behind,
             checkpoints,
-        }
+        })
+    }
+
+    /// Makes room for one more block.
+    fn reserve(&mut self) -> Result<()> {
+        try_reserve(&mut self.blocks, BLOCK.1)?;
+        try_reserve(&mut self.packed, BLOCK.0 * size_of::<u64>() + 1)?;
+        Ok(())
     }
 
     /// Packs the records that are in no block; behind them begins what begins at `next`.
@@ -306,6 +334,11 @@ impl Builder {
         let distances: Vec<u64> = self.starts.iter().enumerate().map(folded).collect();
         let all = distances.iter().fold(0, |all, one| all | one);
         let width = u64::BITS - all.leading_zeros();
+        self.room = std::mem::replace(&mut self.room, Ok(())).and_then(|()| self.reserve());
+        if self.room.is_err() {
+            self.starts.clear();
+            return;
+        }
         let place = self.packed.len() as u64;
         self.blocks.extend(first.to_le_bytes());
         self.blocks
@@ -328,7 +361,7 @@ mod tests {
             places.push(at..at + length);
             at += length;
         }
-        (builder.finish(at, Checkpoints::default()), places)
+        (builder.finish(at, Checkpoints::default()).unwrap(), places)
     }
 
     fn any_lengths() -> impl Strategy<Value = Vec<u64>> {
@@ -365,7 +398,7 @@ mod tests {
             let first = places.iter().position(|place| place.start >= offset);
             prop_assert_eq!(index.first_from(offset), first.unwrap_or(places.len()));
             prop_assert_eq!(found, places);
-            let bytes = index.to_bytes(Compression::Zlib, OF);
+            let bytes = index.to_bytes(Compression::Zlib, OF).unwrap();
             let (again, summary) = read(&bytes).unwrap();
             prop_assert_eq!(summary.of, OF);
             prop_assert_eq!(summary.compression, Compression::Zlib);
@@ -379,7 +412,7 @@ mod tests {
             at in any::<prop::sample::Index>(),
             by in 1_u8..,
         ) {
-            let mut bytes = index_of(&lengths).0.to_bytes(Compression::None, OF);
+            let mut bytes = index_of(&lengths).0.to_bytes(Compression::None, OF).unwrap();
             let at = at.index(bytes.len());
             prop_assert_eq!(read(&bytes[..at]), None);
             bytes[at] ^= by;
@@ -409,14 +442,17 @@ mod tests {
     #[test]
     fn equally_long_records_take_next_to_nothing() {
         let bytes = index_of(&vec![776; 100_000]).0;
-        let bytes = bytes.to_bytes(Compression::None, OF);
+        let bytes = bytes.to_bytes(Compression::None, OF).unwrap();
         assert!(bytes.len() < 100_000 / 64 * 17 + 200, "{}", bytes.len());
     }
 
     #[test]
     fn records_of_a_table_take_little_more_than_a_byte_each() {
         let lengths: Vec<u64> = (0..100_000).map(|it| 700 + it * it % 149).collect();
-        let bytes = index_of(&lengths).0.to_bytes(Compression::None, OF);
+        let bytes = index_of(&lengths)
+            .0
+            .to_bytes(Compression::None, OF)
+            .unwrap();
         assert!(bytes.len() < 160_000, "{}", bytes.len());
     }
 }

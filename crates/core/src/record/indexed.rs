@@ -60,7 +60,7 @@ impl IndexedFile {
         let each = |start| builder.push(start);
         let end = each_record(&mut reader, Some(file), of.size, threads, u64::MAX, each)
             .map_err(|error| error.with_path(path))?;
-        let index = builder.finish(end, reader.into_checkpoints());
+        let index = builder.finish(end, reader.into_checkpoints())?;
         Ok(Self::with(path, compression, of, index))
     }
 
@@ -130,7 +130,7 @@ impl IndexedFile {
             builder.push(start);
             end = start.checked_add(length)?;
         }
-        let index = builder.finish(end, Checkpoints::default());
+        let index = builder.finish(end, Checkpoints::default()).ok()?;
         (end == of.size).then(|| Self::with(path, Compression::None, of, index))
     }
 
@@ -149,7 +149,7 @@ impl IndexedFile {
             self.to_text()?.into_bytes()
         } else if is_local {
             let of = self.of.with_inode(&source);
-            self.index()?.to_bytes(self.compression, of)
+            self.index()?.to_bytes(self.compression, of)?
         } else {
             self.to_bytes()?
         };
@@ -163,7 +163,7 @@ impl IndexedFile {
     /// # Errors
     /// As of [`Self::index`].
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
-        Ok(self.index()?.to_bytes(self.compression, self.of))
+        self.index()?.to_bytes(self.compression, self.of)
     }
 
     fn to_text(&self) -> Result<String> {

@@ -172,7 +172,7 @@ pub(super) mod tests {
                 .unwrap();
             return member;
         }
-        member::pack(&mut Packer::new(1).unwrap(), content, 1, &mut member);
+        member::pack(&mut Packer::new(1).unwrap(), content, 1, &mut member).unwrap();
         if let By::Liar(by) = by {
             member[16] = member[16].wrapping_add_signed(*by);
         }

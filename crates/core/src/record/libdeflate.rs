@@ -9,6 +9,7 @@ use std::ptr::NonNull;
 use libdeflate_sys as z;
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::memory::try_reserve;
 
 /// About how many bytes a compressor takes.
 const COMPRESSOR: usize = 1 << 20;
@@ -34,11 +35,14 @@ impl Packer {
     }
 
     /// Adds `input` to the end of `output`, as raw deflate blocks.
-    pub fn pack(&mut self, input: &[u8], output: &mut Vec<u8>) {
+    ///
+    /// # Errors
+    /// There is no memory for them.
+    pub fn pack(&mut self, input: &[u8], output: &mut Vec<u8>) -> Result<(), ErrorKind> {
         let packer = self.0.as_ptr();
         // SAFETY: the compressor is alive.
         let most = unsafe { z::libdeflate_deflate_compress_bound(packer, input.len()) };
-        output.reserve(most);
+        try_reserve(output, most)?;
         let room = output.spare_capacity_mut();
         // SAFETY: both pointers are good for the lengths that go with them. With room for the bound,
         // it cannot fail, and says how many bytes of the room it has initialised.
@@ -52,6 +56,7 @@ impl Packer {
             );
             output.set_len(output.len() + count);
         }
+        Ok(())
     }
 }
 
@@ -130,7 +135,7 @@ mod tests {
         ) {
             let input = pieces.iter().flat_map(|piece| [piece.clone(), piece.clone()].concat()).collect::<Vec<u8>>();
             let mut packed = b"before".to_vec();
-            Packer::new(level).unwrap().pack(&input, &mut packed);
+            Packer::new(level).unwrap().pack(&input, &mut packed).unwrap();
             let packed = packed.strip_prefix(b"before").unwrap();
             let mut unpacker = Unpacker::new().unwrap();
             // Neither more nor less of anything will do.

@@ -20,6 +20,8 @@
 //! [`LARGEST`] is cut into several members, of which only the first counts it.
 
 use super::libdeflate::{Packer, Unpacker, crc32};
+use crate::error::ErrorKind;
+use crate::memory::try_reserve;
 
 /// Bytes of frames after which a member is complete: enough to compress well (1.8 % behind one
 /// stream), little enough to stay in a core's cache and to be entered for a single record.
@@ -56,12 +58,20 @@ pub fn frames(start: &[u8; HEADER]) -> u32 {
 }
 
 /// Adds a member that holds `content`, in which so many `frames` begin, to the end of `output`.
-pub fn pack(packer: &mut Packer, content: &[u8], frames: u32, output: &mut Vec<u8>) {
+///
+/// # Errors
+/// There is no memory for it.
+pub fn pack(
+    packer: &mut Packer,
+    content: &[u8],
+    frames: u32,
+    output: &mut Vec<u8>,
+) -> Result<(), ErrorKind> {
     let start = output.len();
     output.extend_from_slice(&BEGIN);
     output.extend_from_slice(&[0; 4]); // the size, when it is known
     output.extend_from_slice(&frames.to_le_bytes());
-    packer.pack(content, output);
+    packer.pack(content, output)?;
     output.extend_from_slice(&crc32(content).to_le_bytes());
     output.extend_from_slice(&modulo_2_32(content.len()).to_le_bytes());
     let size = modulo_2_32(output.len() - start).to_le_bytes();
@@ -69,6 +79,7 @@ pub fn pack(packer: &mut Packer, content: &[u8], frames: u32, output: &mut Vec<u
     if let Some(field) = output.get_mut(place..place + size.len()) {
         field.copy_from_slice(&size);
     }
+    Ok(())
 }
 
 /// How many bytes of a file TensorFlow inflates at a time, and how many of those behind such a piece may be the
@@ -91,7 +102,9 @@ pub fn with_another_end(member: &[u8], start: u64) -> Option<Vec<u8>> {
     let trailer = member.last_chunk::<TRAILER>()?;
     let content = unpack(&mut Unpacker::new()?, member)?;
     let stored = |empty: usize| {
-        let mut other = header.to_vec();
+        let mut other = Vec::new();
+        try_reserve(&mut other, member.len().max(content.len() * 9 / 8)).ok()?;
+        other.extend_from_slice(header);
         (0..empty).for_each(|_| store(&[], false, &mut other));
         let mut pieces = content.chunks(usize::from(u16::MAX)).peekable();
         while let Some(piece) = pieces.next() {
@@ -146,7 +159,7 @@ mod tests {
 
     fn packed(content: &[u8]) -> Vec<u8> {
         let mut member = Vec::new();
-        pack(&mut Packer::new(6).unwrap(), content, 1, &mut member);
+        pack(&mut Packer::new(6).unwrap(), content, 1, &mut member).unwrap();
         member
     }
 

@@ -9,8 +9,9 @@ use std::sync::mpsc::{Sender, channel};
 use super::libdeflate::Packer;
 use super::member::{self, COMPLETE, LARGEST};
 use super::publish::Destination;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::interrupt::Pulse;
+use crate::memory::{try_extend, try_reserve};
 use crate::ordered::Ordered;
 
 /// Members that a file has before threads are worth their while.
@@ -79,11 +80,11 @@ impl Members {
             if behind.is_empty() {
                 break;
             }
-            self.pending.extend_from_slice(head);
+            try_extend(&mut self.pending, head)?;
             self.complete(file)?;
             rest = behind;
         }
-        self.pending.extend_from_slice(rest);
+        try_extend(&mut self.pending, rest)?;
         Ok(())
     }
 
@@ -119,8 +120,9 @@ impl Members {
         }
         let frames = std::mem::take(&mut self.frames);
         if let Some(pool) = &mut self.pool {
-            let content =
-                std::mem::replace(&mut self.pending, Vec::with_capacity(COMPLETE * 9 / 8));
+            let mut next = Vec::new();
+            try_reserve(&mut next, COMPLETE * 9 / 8)?;
+            let content = std::mem::replace(&mut self.pending, next);
             pool.put(Job { content, frames });
             while let Some(member) = pool.next()? {
                 write(&member, file)?;
@@ -128,7 +130,7 @@ impl Members {
             return Ok(());
         }
         self.ready.clear();
-        member::pack(&mut self.packer, &self.pending, frames, &mut self.ready);
+        member::pack(&mut self.packer, &self.pending, frames, &mut self.ready)?;
         self.pending.clear();
         write(&self.ready, file)
     }
@@ -151,10 +153,13 @@ struct Job {
     frames: u32,
 }
 
+/// A member, or that there was no memory for it.
+type Packed = Result<Vec<u8>, ErrorKind>;
+
 /// Threads that compress.
 struct Pool {
     /// None once the pool is gone, or was left to the process that it belongs to.
-    parts: Option<(Sender<Job>, Ordered<Vec<u8>>)>,
+    parts: Option<(Sender<Job>, Ordered<Packed>)>,
     threads: usize,
     in_flight: usize,
     process: u32,
@@ -177,9 +182,9 @@ impl Pool {
             move |job: Job| {
                 let mut member = Vec::new();
                 if let Some(packer) = &mut packer {
-                    member::pack(packer, &job.content, job.frames, &mut member);
+                    member::pack(packer, &job.content, job.frames, &mut member)?;
                 }
-                member
+                Ok(member)
             }
         };
         let ahead = in_flight(threads) + 1;
@@ -214,7 +219,7 @@ impl Pool {
         };
         let member = members.ready_result()?;
         self.in_flight -= usize::from(member.is_some());
-        Ok(member)
+        Ok(member.transpose()?)
     }
 
     /// The next member, if there is to be one.
@@ -224,7 +229,7 @@ impl Pool {
         };
         let member = members.next_result()?;
         self.in_flight -= 1;
-        Ok(member)
+        Ok(member.transpose()?)
     }
 }
 

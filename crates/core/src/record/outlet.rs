@@ -7,6 +7,7 @@ use super::members::Members;
 use super::publish::Destination;
 use super::records::Records;
 use crate::error::Result;
+use crate::memory::try_extend;
 
 /// What becomes of frames on their way to the file.
 pub enum Outlet {
@@ -210,7 +211,7 @@ impl Stream {
             self.drain(self.mode, file)?;
         }
         if bytes.len() <= self.limit {
-            self.pending.extend_from_slice(bytes);
+            try_extend(&mut self.pending, bytes)?;
             return Ok(());
         }
         // Too long to be worth a copy.

@@ -65,7 +65,7 @@ fn compare(file: &[u8], codec: Compression, spacing: u64, size: usize) {
     } else {
         assert_eq!(scanned, (content.clone(), end.clone()));
     }
-    let stored = checkpoints.to_bytes();
+    let stored = checkpoints.to_bytes().unwrap();
     assert_eq!(
         Checkpoints::from_bytes(&stored).as_ref(),
         Some(&checkpoints)
@@ -96,7 +96,7 @@ fn any_checkpoints(stored: &[u8], file: &[u8], codec: Compression) {
     let Some(checkpoints) = Checkpoints::from_bytes(stored) else {
         return;
     };
-    assert_eq!(checkpoints.to_bytes(), stored);
+    assert_eq!(checkpoints.to_bytes().unwrap(), stored);
     let file = on_disk(file);
     let mut seeker = Seeker::new(codec).unwrap();
     for checkpoint in checkpoints.iter() {

@@ -94,7 +94,7 @@ impl Scanner {
             pulse.check()?;
             let (room, at_block) = self.room(out);
             let step = self.flow.step(&mut self.input, room, at_block)?;
-            self.note(&step, out.get(..step.produced).unwrap_or_default());
+            self.note(&step, out.get(..step.produced).unwrap_or_default())?;
             if step.produced > 0 || step.event == Event::Finished {
                 return Ok(step.produced);
             }
@@ -124,7 +124,7 @@ impl Scanner {
         }
     }
 
-    fn note(&mut self, step: &Step, content: &[u8]) {
+    fn note(&mut self, step: &Step, content: &[u8]) -> Result<(), ErrorKind> {
         let compressed = self.flow.taken(step);
         for pending in &mut self.pending {
             pending.probe.feed(compressed, content);
@@ -141,7 +141,7 @@ impl Scanner {
                 pending.bits,
                 &window,
                 &mut self.packer,
-            );
+            )?;
         }
         match step.event {
             Event::Begin if self.is_due((self.spacing / STREAMS).max(1)) => {
@@ -151,7 +151,7 @@ impl Scanner {
                     STREAM,
                     &[],
                     &mut self.packer,
-                );
+                )?;
                 self.last = (self.flow.output, self.flow.input);
             }
             Event::Block(bits)
@@ -161,6 +161,7 @@ impl Scanner {
             }
             _ => {}
         }
+        Ok(())
     }
 
     fn begin_block(&mut self, bits: u8) {

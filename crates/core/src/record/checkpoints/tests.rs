@@ -104,7 +104,7 @@ fn stream(by: &By, codec: Compression, pieces: &[Vec<u8>]) -> Vec<u8> {
     match by {
         By::Us(level) if codec == Compression::Gzip => {
             let mut packer = Packer::new(*level).unwrap();
-            member::pack(&mut packer, &pieces.concat(), 1, &mut stream);
+            member::pack(&mut packer, &pieces.concat(), 1, &mut stream).unwrap();
         }
         By::Us(_) => return stream_of(&DeflateOptions::default(), codec, pieces),
         By::Zlib(options) => return stream_of(options, codec, pieces),
@@ -216,7 +216,7 @@ proptest! {
     ) {
         let spacing = spacing.max(sample.content.len() as u64 / 100);
         let (_, checkpoints) = scanned(&sample.file, sample.codec, spacing, 1 << 16);
-        let mut stored = checkpoints.to_bytes();
+        let mut stored = checkpoints.to_bytes().unwrap();
         for (place, byte) in changes {
             let place = place.index(stored.len());
             stored[place] = byte;
@@ -236,13 +236,13 @@ proptest! {
     #[test]
     fn any_bytes_are_refused_or_kept(stored: Vec<u8>) {
         let found = Checkpoints::from_bytes(&stored);
-        prop_assert!(found.is_none_or(|found| found.to_bytes() == stored));
+        prop_assert!(found.is_none_or(|found| found.to_bytes().unwrap() == stored));
     }
 }
 
 /// The same, stored and loaded; no cut of it can be loaded.
 fn reloaded(checkpoints: &Checkpoints) -> Checkpoints {
-    let stored = checkpoints.to_bytes();
+    let stored = checkpoints.to_bytes().unwrap();
     for cut in (0..stored.len()).step_by(1 + stored.len() / 100) {
         assert_eq!(Checkpoints::from_bytes(&stored[..cut]), None);
     }
@@ -415,7 +415,7 @@ fn members_have_checkpoints_without_a_window() {
             .iter()
             .all(|checkpoint| checkpoint.entry == Entry::Stream)
     );
-    assert_eq!(checkpoints.to_bytes().len(), 4 + 19 * PLACE);
+    assert_eq!(checkpoints.to_bytes().unwrap().len(), 4 + 19 * PLACE);
 }
 
 /// Offsets that no file has would overflow.
@@ -424,9 +424,11 @@ fn places_that_cannot_be_are_refused() {
     let stored = |output: u64, input: u64, kind| {
         let mut checkpoints = Checkpoints::default();
         let mut packer = Packer::new(LEVEL).unwrap();
-        checkpoints.push(10, 10, STREAM, &[], &mut packer);
-        checkpoints.push(output, input, kind, &[], &mut packer);
-        Checkpoints::from_bytes(&checkpoints.to_bytes()).is_some()
+        checkpoints.push(10, 10, STREAM, &[], &mut packer).unwrap();
+        checkpoints
+            .push(output, input, kind, &[], &mut packer)
+            .unwrap();
+        Checkpoints::from_bytes(&checkpoints.to_bytes().unwrap()).is_some()
     };
     assert!(stored(10, 11, STREAM) && stored(10, 11, 7) && stored(FARTHEST, FARTHEST, 0));
     assert!(!stored(FARTHEST + 1, 11, STREAM) && !stored(10, FARTHEST + 1, STREAM));

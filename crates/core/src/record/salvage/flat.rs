@@ -6,6 +6,7 @@ use super::nesting::next_sound;
 use super::plan::Step;
 use super::view::View;
 use crate::error::Result;
+use crate::memory::try_push;
 
 /// The way from `damage` to the next sound record.
 ///
@@ -24,10 +25,10 @@ pub fn way(view: &mut View, damage: u64) -> Result<Vec<Step>> {
         if let Step::Skip(_, end, _) | Step::Mended(_, end) = step {
             at = end;
         }
-        steps.push(step);
+        try_push(&mut steps, step)?;
     }
     if resumed < size {
-        steps.push(Step::Run(resumed, None));
+        try_push(&mut steps, Step::Run(resumed, None))?;
     }
     Ok(steps)
 }

@@ -7,6 +7,7 @@ use super::super::crc::{self, prefix};
 use super::super::frame::{FOOTER, HEADER};
 use super::view::View;
 use crate::error::{ErrorKind, Result};
+use crate::memory::try_reserve;
 
 /// Bytes of a frame beside the data.
 pub const AROUND: u64 = (HEADER + FOOTER) as u64;
@@ -152,7 +153,7 @@ pub fn splice(view: &mut View, at: u64, claimed: u64, end: u64) -> Result<Option
         return Ok(None);
     };
     let wanted = prefix::unmasked(u32::from_le_bytes(*footer));
-    let (one, other) = (registers(&one), registers(other));
+    let (one, other) = (registers(&one)?, registers(other)?);
     let whole = other.last().copied().unwrap_or_default();
     let mut difference = wanted ^ whole ^ prefix::after_zeros(!0, length);
     // With all data before the tear nothing is left to add zeros for.
@@ -170,15 +171,16 @@ pub fn splice(view: &mut View, at: u64, claimed: u64, end: u64) -> Result<Option
 }
 
 /// The registers before each byte, and behind the last.
-fn registers(bytes: &[u8]) -> Vec<u32> {
-    let mut all = Vec::with_capacity(bytes.len() + 1);
+fn registers(bytes: &[u8]) -> Result<Vec<u32>> {
+    let mut all = Vec::new();
+    try_reserve(&mut all, bytes.len() + 1)?;
     let mut register = 0;
     all.push(register);
     for &byte in bytes {
         register = prefix::after_byte(register, byte);
         all.push(register);
     }
-    all
+    Ok(all)
 }
 
 /// Why there is no record at `at`.

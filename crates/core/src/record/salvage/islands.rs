@@ -3,6 +3,7 @@
 use super::frames::{AROUND, Frame, frame, is_whole, lands};
 use super::view::View;
 use crate::error::Result;
+use crate::memory::try_push;
 
 /// Records one behind the other, each exactly where the one before it ends.
 #[derive(Clone, Debug)]
@@ -98,7 +99,7 @@ pub fn find(view: &mut View, damage: Option<u64>, from: u64, largest: u64) -> Re
                 // The header may be that of a record; nothing says where it ends.
                 Tail::Bad(_) | Tail::Broken => {}
             }
-            found.all.push(island);
+            try_push(&mut found.all, island)?;
         }
     }
     if let Some(damage) = damage

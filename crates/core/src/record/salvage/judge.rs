@@ -5,6 +5,7 @@ use super::frames::{AROUND, Frame, Splice, frame, is_like_header, is_whole, is_z
 use super::islands::{Island, Tail, hop};
 use super::view::View;
 use crate::error::Result;
+use crate::memory::try_push;
 
 /// What a chain is, in the order of what speaks for its being content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -98,7 +99,7 @@ impl Judge<'_> {
     fn relate_from(&mut self, number: usize, at: u64, next: usize) -> Result<()> {
         let stands = frame(self.view, at)?;
         if let Frame::Bad(claimed) = stands {
-            self.claimed.push((at, claimed));
+            try_push(&mut self.claimed, (at, claimed))?;
             if let Tail::Landed(next) = hop(self.view, claimed)?
                 && let Ok(other) = self.find(next)
                 && !self.is_like_content(other)?
@@ -119,13 +120,13 @@ impl Judge<'_> {
             match stands {
                 Frame::Bad(claimed) => {
                     if let Some(found) = splice(self.view, at, claimed, start)? {
-                        self.cover(at, found, start);
+                        self.cover(at, found, start)?;
                         self.unite(number, other);
                         return Ok(());
                     }
                 }
                 _ if start > at && is_whole(self.view, at, start)? => {
-                    self.covered.push((at, start));
+                    try_push(&mut self.covered, (at, start))?;
                     self.unite(number, other);
                     return Ok(());
                 }
@@ -146,9 +147,10 @@ impl Judge<'_> {
         }
     }
 
-    fn cover(&mut self, at: u64, found: Splice, end: u64) {
-        self.covered.push((at, found.torn));
-        self.covered.push((found.resumed, end));
+    fn cover(&mut self, at: u64, found: Splice, end: u64) -> Result<()> {
+        try_push(&mut self.covered, (at, found.torn))?;
+        try_push(&mut self.covered, (found.resumed, end))?;
+        Ok(())
     }
 
     fn find(&self, start: u64) -> Result<usize, usize> {

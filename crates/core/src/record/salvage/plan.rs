@@ -8,6 +8,7 @@ use super::judge::{Sizes, Verdict, judge};
 use super::nesting::{Nesting, next_sound};
 use super::view::View;
 use crate::error::{ErrorKind, Result};
+use crate::memory::try_push;
 
 /// A step of the way on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -222,9 +223,9 @@ impl Way<'_> {
     /// One step; where the next one begins, unless that is not known.
     fn go_on(&mut self, at: u64) -> Result<Option<u64>> {
         match frame(self.view, at)? {
-            Frame::Sound(_) if self.is_top(at) => return Ok(self.run(at)),
+            Frame::Sound(_) if self.is_top(at) => return self.run(at),
             Frame::Mended(end) => {
-                self.steps.push(Step::Mended(at, end));
+                try_push(&mut self.steps, Step::Mended(at, end))?;
                 return Ok(Some(end));
             }
             Frame::Bad(end) if end >= self.view.size() => {
@@ -239,7 +240,7 @@ impl Way<'_> {
         }
         let behind = self.islands.partition_point(|island| island.start <= at);
         if let Some(end) = self.whole(at, behind)? {
-            self.steps.push(Step::Mended(at, end));
+            try_push(&mut self.steps, Step::Mended(at, end))?;
             return Ok(Some(end));
         }
         for number in behind..self.islands.len() {
@@ -265,19 +266,19 @@ impl Way<'_> {
 
     fn skip(&mut self, begin: u64, end: u64) -> Result<Option<u64>> {
         let step = skip(self.view, begin, end)?;
-        self.steps.push(step);
+        try_push(&mut self.steps, step)?;
         Ok(Some(end))
     }
 
     /// Along the chain that begins at `at`; one that nobody has seen is read as far as it goes.
-    fn run(&mut self, at: u64) -> Option<u64> {
+    fn run(&mut self, at: u64) -> Result<Option<u64>> {
         let end = self
             .place(at)
             .and_then(|place| self.islands.get(place))
             .filter(|island| island.tail != islands::Tail::Long)
             .map(|island| island.end);
-        self.steps.push(Step::Run(at, end));
-        end
+        try_push(&mut self.steps, Step::Run(at, end))?;
+        Ok(end)
     }
 
     /// Whether a chain of the file begins at `start`.

@@ -14,6 +14,7 @@ use super::super::compression::Compression;
 use super::frames::{Frame, frame};
 use super::view::View;
 use crate::error::{ErrorKind, Result};
+use crate::memory::try_push;
 
 /// Compressed bytes that go in at once. So exactly is it known what came out of which.
 const BITE: usize = 512;
@@ -100,7 +101,7 @@ impl Unpacker<'_> {
                 None if stream.next >= self.packed.size() => None,
                 None => self.behind(stream.next)?,
                 Some(fault) => {
-                    self.joins.push((self.out.size, fault));
+                    try_push(&mut self.joins, (self.out.size, fault))?;
                     let (from, known) = self.damaged_from(begin, &stream)?;
                     self.find(from, known)?
                 }
@@ -116,21 +117,21 @@ impl Unpacker<'_> {
             return Ok(Some(Entry::Header(next)));
         }
         let fault = ErrorKind::TrailingData(codec, "garbage");
-        self.joins.push((self.out.size, fault));
+        try_push(&mut self.joins, (self.out.size, fault))?;
         self.find(next, next)
     }
 
     /// Inflates a stream as far as it goes.
     fn stream(&mut self, entry: Entry) -> Result<(Stream, Option<ErrorKind>)> {
         let mut stream = Stream::new(entry, self.codec);
-        stream.marks.push((stream.next, self.out.size));
+        try_push(&mut stream.marks, (stream.next, self.out.size))?;
         loop {
             let (bytes, more) = stream.bite(self.packed, self.codec)?;
             self.out.write(bytes)?;
             if self.out.size > self.most {
                 return Err(ErrorKind::DecompressedLimit(self.most).into());
             }
-            stream.marks.push((stream.next, self.out.size));
+            try_push(&mut stream.marks, (stream.next, self.out.size))?;
             match more {
                 More::Yes => {}
                 More::End => return Ok((stream, None)),

@@ -7,7 +7,7 @@ use super::super::extent;
 use super::super::frame::{self, FOOTER, HEADER};
 use crate::error::{ErrorKind, Result};
 use crate::interrupt::Pulse;
-use crate::memory;
+use crate::memory::{self, try_push};
 
 /// How much is read at once.
 const BLOCK: u64 = 256 << 10;
@@ -237,7 +237,7 @@ impl View {
             let last = self.sums.marks.last().copied().unwrap_or_default();
             let from = base + (self.sums.marks.len() as u64 - 1) * stride;
             let next = self.extend(last, from, from + stride)?;
-            self.sums.marks.push(next);
+            try_push(&mut self.sums.marks, next)?;
         }
         let place = usize::try_from(full).unwrap_or(usize::MAX);
         let mark = self.sums.marks.get(place).copied().unwrap_or_default();
