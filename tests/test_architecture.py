@@ -14,6 +14,7 @@ from types import ModuleType
 import pytest
 
 from needs import ELSEWHERE, IN_CI, MODULES, OPTIONAL, REPO, is_optional, missing
+from rust_imports import rust_code
 
 CORE = REPO / "crates" / "core" / "src"
 BINDING = REPO / "crates" / "python" / "src"
@@ -194,31 +195,21 @@ def test_every_public_name_has_an_example(name: str) -> None:
     assert ">>>" in text, f"tfrecs.{name} shows no example"
 
 
-def test_the_map_names_every_file() -> None:
+def test_the_map_names_every_room_of_the_core() -> None:
     text = (REPO / "ARCHITECTURE.md").read_text()
     tree = text.partition("## The tree")[2].partition("\n## ")[0]
-    package = (REPO / "python" / "tfrecs").rglob("*.py")
-    files = {path.name for path in [*package, *CORE.rglob("*.rs")]} - {"mod.rs", "lib.rs"}
+    rooms = {path.parent.name for path in CORE.rglob("mod.rs")}
+    assert not {name for name in rooms if not re.search(rf"(?<!\w){name}/", tree)}
+
+
+def test_the_map_names_every_file_of_the_package() -> None:
+    text = (REPO / "ARCHITECTURE.md").read_text()
+    tree = text.partition("## The tree")[2].partition("\n## ")[0]
+    files = {path.name for path in (REPO / "python" / "tfrecs").rglob("*.py")}
     assert not {name for name in files if not re.search(rf"(?<![\w/]){re.escape(name)}", tree)}
 
 
 # --- Rust ---
-
-
-# What is no code: comments, strings (also raw ones) and characters, such as '"'.
-RUST_TEXT = re.compile(
-    r"""//[^\n]*|/\*.*?\*/|\br(#*)".*?"\1|"(?:\\.|[^"\\])*"|'(?:\\[^']+|\\'|[^'\\])'""",
-    flags=re.DOTALL,
-)
-# Clippy sees to it that nothing comes after a file's unit tests (items_after_test_module).
-RUST_TESTS = re.compile(
-    r"#\[cfg\((?:all\()?test\b[^\]]*\]\s*(?:#\[[^\]]*\]\s*)*mod \w+ \{.*", re.DOTALL
-)
-
-
-def rust_code(path: Path) -> str:
-    """The code of a Rust file, without its unit tests."""
-    return RUST_TESTS.sub("", RUST_TEXT.sub(" ", path.read_text()))
 
 
 def rust_files(folder: Path) -> list[Path]:
@@ -281,7 +272,7 @@ def test_example_never_opens_a_file() -> None:
 
 
 def test_only_one_file_starts_threads() -> None:
-    files = [path for path in rust_files(CORE) if path != CORE / "ordered.rs"]
+    files = [path for path in rust_files(CORE) if path != CORE / "runtime" / "ordered_workers.rs"]
     threads = (
         r"\bstd\s*::\s*thread\b|\bthread\s*::\s*(?:spawn|scope|Builder)|\brayon\b|\bcrossbeam\w*"
     )

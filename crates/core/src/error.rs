@@ -8,6 +8,10 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
+mod wire;
+
+pub use wire::WireError;
+
 /// The core's result.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -109,7 +113,7 @@ pub enum ErrorKind {
     /// The operating system allows no other thread: its text.
     NoThread(String),
     /// A message is not valid protobuf.
-    Wire(crate::example::wire::WireError),
+    Wire(WireError),
     /// A message is valid, and its content is not what the spec asks for.
     Content(String),
     /// The request itself makes no sense.
@@ -446,8 +450,8 @@ impl From<io::Error> for ErrorKind {
     }
 }
 
-impl From<crate::example::wire::WireError> for Error {
-    fn from(error: crate::example::wire::WireError) -> Self {
+impl From<WireError> for Error {
+    fn from(error: WireError) -> Self {
         Self::new(ErrorKind::Wire(error))
     }
 }

@@ -16,11 +16,12 @@ use std::sync::{Mutex, PoisonError};
 
 use memory::{Counting, peak_of};
 use tfrecs_core::Category;
-use tfrecs_core::example::lists::split_lists;
-use tfrecs_core::example::scalars::{EventDecoder, Wanted};
+use tfrecs_core::example::event::scalars::{EventDecoder, Wanted};
+use tfrecs_core::example::example_list::split_lists;
 use tfrecs_core::example::{DType, FeatureSpec, Layout as Columns, decode};
-use tfrecs_core::record::deflate::{Deflater, Flush};
-use tfrecs_core::record::{Compression, DeflateOptions, ReadOptions, RecordReader, frame};
+use tfrecs_core::record::codec::zlib::{Deflater, Flush};
+use tfrecs_core::record::format::frame;
+use tfrecs_core::record::{Compression, DeflateOptions, ReadOptions, RecordReader};
 use wire_bytes::delimited;
 
 #[global_allocator]

@@ -4,9 +4,9 @@
 
 use std::sync::Arc;
 
-use tfrecs_core::record::frame;
-use tfrecs_core::record::segments::each_start_in;
-use tfrecs_core::record::walk::Next;
+use tfrecs_core::record::format::frame;
+use tfrecs_core::record::read::header_scan::Next;
+use tfrecs_core::record::read::parallel_header_scan::each_start_in;
 
 const HEADERS: u64 = 100_000;
 /// What is read is at most so many times the file.

@@ -10,8 +10,9 @@ use std::io::Cursor;
 use proptest::prelude::*;
 use tfrecs_core::example::encode::FeatureValues;
 use tfrecs_core::example::{DType, ExampleEncoder, FeatureSpec, Layout, decode, encode_columns};
-use tfrecs_core::record::deflate::{Deflater, Flush};
-use tfrecs_core::record::{Compression, DeflateOptions, ReadOptions, RecordReader, frame};
+use tfrecs_core::record::codec::zlib::{Deflater, Flush};
+use tfrecs_core::record::format::frame;
+use tfrecs_core::record::{Compression, DeflateOptions, ReadOptions, RecordReader};
 use tfrecs_core::{Category, Error};
 
 const CODECS: [Compression; 3] = [Compression::None, Compression::Gzip, Compression::Zlib];

@@ -10,9 +10,10 @@ use std::io::{self, Cursor, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use tfrecs_core::record::deflate::{Deflater, Flush};
+use tfrecs_core::record::codec::zlib::{Deflater, Flush};
+use tfrecs_core::record::format::frame;
 use tfrecs_core::record::{
-    Compression, DeflateOptions, ReadOptions, RecordReader, RecordWriter, WriteOptions, frame,
+    Compression, DeflateOptions, ReadOptions, RecordReader, RecordWriter, WriteOptions,
 };
 use tfrecs_core::{Category, Error};
 

@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tfrecs_core::ErrorKind;
-use tfrecs_core::gather::Pool;
-use tfrecs_core::record::frame::{FOOTER, HEADER, footer, header};
-use tfrecs_core::record::indexed::{IndexedFile, count};
+use tfrecs_core::pipeline::gather::Pool;
+use tfrecs_core::record::format::frame::{FOOTER, HEADER, footer, header};
+use tfrecs_core::record::index::indexed_file::{IndexedFile, count};
 use tfrecs_core::record::{Hops, Picked, ReadOptions, RecordReader, Records, Sequence};
 
 /// Few and many: segments are cut, and index blocks are full, beyond 64 records.

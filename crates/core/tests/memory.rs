@@ -4,7 +4,7 @@
 use std::thread;
 
 use proptest::prelude::*;
-use tfrecs_core::memory::Memory;
+use tfrecs_core::runtime::memory::Memory;
 
 #[global_allocator]
 static MEMORY: Memory = Memory::new();

@@ -12,13 +12,14 @@ use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use tfrecs_core::record::deflate::{Deflater, Flush};
+use tfrecs_core::pipeline::scan::{Request, scan_records};
+use tfrecs_core::record::codec::zlib::{Deflater, Flush};
+use tfrecs_core::record::format::frame;
 use tfrecs_core::record::salvage::{Piece, Salvage, SalvageOptions};
 use tfrecs_core::record::{
     Compression, DeflateOptions, IndexedFile, ReadOptions, RecordReader, RecordWriter, Sequence,
-    WriteOptions, frame,
+    WriteOptions,
 };
-use tfrecs_core::scan::{Request, scan_records};
 use tfrecs_core::{Category, Error, Result};
 
 /// The system's allocator, which has no memory for one large block.

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type};
 use proptest::prelude::*;
-use tfrecs_core::example::lists::split_lists;
-use tfrecs_core::example::scalars::{EventDecoder, Wanted};
+use tfrecs_core::example::event::scalars::{EventDecoder, Wanted};
+use tfrecs_core::example::example_list::split_lists;
 use tfrecs_core::record::{Origin, Records};
 use tfrecs_core::{Category, Error};
 

@@ -264,7 +264,7 @@ proptest! {
         let decoded = |unknown: &[u8]| {
             let records: Vec<_> = records.iter().map(|record| sequence(record, unknown)).collect();
             let slices = || records.iter().map(Vec::as_slice);
-            let told = |error: tfrecs_core::example::decode::RecordError| (error.index, error.error.to_string());
+            let told = |error: tfrecs_core::example::record_error::RecordError| (error.index, error.error.to_string());
             let examples = decode(slices(), spec.as_deref());
             let sequences = decode_sequences(slices(), spec.as_deref(), wanted.as_deref());
             let lists = decode_sequences(slices(), Some(&[]), wanted.as_deref());

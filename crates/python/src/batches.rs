@@ -8,8 +8,8 @@ use arrow_array::RecordBatch;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use tfrecs_core::example::{FeatureSpec, ListSpec};
+use tfrecs_core::pipeline::scan::{Scan, Sound};
 use tfrecs_core::record::Records;
-use tfrecs_core::scan::{Scan, Sound};
 use tfrecs_core::{Category, Error, Result};
 
 use crate::columns::PyColumns;

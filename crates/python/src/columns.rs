@@ -21,8 +21,8 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyCapsule, PyTuple, PyType};
 use tfrecs_core::Error;
 use tfrecs_core::example::DType;
-use tfrecs_core::example::column::fixed_size_lists;
-use tfrecs_core::example::values::{dtype_of, item_field};
+use tfrecs_core::example::decode::column::fixed_size_lists;
+use tfrecs_core::example::decode::values::{dtype_of, item_field};
 
 use crate::arrow;
 use crate::borrowed::{Memory, view};

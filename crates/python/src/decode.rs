@@ -3,9 +3,9 @@
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use tfrecs_core::Error;
-use tfrecs_core::example::decode::RecordError;
+use tfrecs_core::example::decode::near_names;
 use tfrecs_core::example::kind;
-use tfrecs_core::example::near_names;
+use tfrecs_core::example::record_error::RecordError;
 use tfrecs_core::example::{
     DType, Default, FeatureSpec, Kind, Layout, ListSpec, decode, decode_sequences,
 };

@@ -6,7 +6,7 @@ use tfrecs_core::Error;
 use tfrecs_core::example::encode::Encoded;
 use tfrecs_core::example::{Envelope, append_columns, encode_sequence_columns};
 use tfrecs_core::record::Records;
-use tfrecs_core::record::frame::{self, FOOTER, HEADER};
+use tfrecs_core::record::format::frame::{self, FOOTER, HEADER};
 
 use crate::arrow::{self, Batches};
 use crate::columns::PyColumns;

@@ -7,7 +7,7 @@ use pyo3::exceptions::{PyIndexError, PyKeyboardInterrupt, PyMemoryError, PyTypeE
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyType};
 use tfrecs_core::error::counted;
-use tfrecs_core::interrupt::on_interrupt;
+use tfrecs_core::runtime::interrupt::on_interrupt;
 use tfrecs_core::{Category, Error, ErrorKind};
 
 /// The exception for an error of the core.

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use pyo3::prelude::*;
 use tfrecs_core::Error;
-use tfrecs_core::example::scalars::{EventDecoder, Wanted};
+use tfrecs_core::example::event::scalars::{EventDecoder, Wanted};
 
 use crate::columns::PyColumns;
 use crate::decode::locate;

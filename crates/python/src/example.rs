@@ -6,10 +6,10 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyByteArray, PyBytes, PyDict, PyIterator, PyList, PyMapping, PyString};
 use tfrecs_core::Error;
+use tfrecs_core::example::canonical::{self, Count};
+use tfrecs_core::example::decode::strict::Record;
 use tfrecs_core::example::kind::{self, MessageKind};
 use tfrecs_core::example::message::{self, Feature};
-use tfrecs_core::example::strict::Record;
-use tfrecs_core::example::usual::{self, Count};
 use tfrecs_core::example::wire::WireError;
 use tfrecs_core::example::{ExampleEncoder, Kind, ListEncoder};
 
@@ -159,7 +159,7 @@ impl Failure {
 /// Returns the values of a feature as a list.
 #[inline]
 fn values_of<'py>(py: Python<'py>, feature: &[u8]) -> Read<'py> {
-    if let Some((kind, list)) = usual::only_list(feature) {
+    if let Some((kind, list)) = canonical::only_list(feature) {
         return values_in(py, kind, list);
     }
     let (list, _) = match Feature::parse(feature)?.list {
@@ -179,7 +179,7 @@ fn values_in<'py>(py: Python<'py>, kind: Kind, list: &[u8]) -> Read<'py> {
 }
 
 fn byte_strings_of<'py>(py: Python<'py>, list: &[u8]) -> Read<'py> {
-    if let Some(value) = usual::only_bytes(list) {
+    if let Some(value) = canonical::only_bytes(list) {
         return one(py, bytes_of(py, value).map_err(Failure::Python)?);
     }
     let (mut values, mut usual, mut pace) = (Vec::new(), Count::default(), Pace::default());
@@ -199,7 +199,7 @@ fn byte_strings_of<'py>(py: Python<'py>, list: &[u8]) -> Read<'py> {
 
 fn floats_of<'py>(py: Python<'py>, list: &[u8]) -> Read<'py> {
     let value_of = |bytes: &[u8; 4]| f32::from_le_bytes(*bytes);
-    if let Some(values) = usual::only_floats(list) {
+    if let Some(values) = canonical::only_floats(list) {
         return all(py, values.iter().map(value_of), true);
     }
     let mut values = Vec::new();
@@ -208,12 +208,12 @@ fn floats_of<'py>(py: Python<'py>, list: &[u8]) -> Read<'py> {
 }
 
 fn integers_of<'py>(py: Python<'py>, list: &[u8]) -> Read<'py> {
-    if let Some(value) = usual::only_int64(list) {
+    if let Some(value) = canonical::only_int64(list) {
         return one(py, value);
     }
     let mut values = Vec::new();
     aside(py, list.len(), || message::push_int64s(list, &mut values))?;
-    let is_usual = list.is_empty() || usual::only_packed(list).is_some();
+    let is_usual = list.is_empty() || canonical::only_packed(list).is_some();
     all(py, values, is_usual)
 }
 

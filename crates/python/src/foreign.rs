@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use pyo3::prelude::*;
-use tfrecs_core::record::foreign::{ForeignOptions, Format, Place, Turns};
+use tfrecs_core::record::other_formats::{ForeignOptions, Format, Place, Turns};
 use tfrecs_core::{Error, Result};
 
 use crate::error::{Raise, wrong_type};

@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{PyCFunction, PyDict, PyMapping, PySequence, PyTuple};
-use tfrecs_core::forks;
+use tfrecs_core::runtime::fork;
 
 use crate::{columns, example, turn};
 
@@ -28,9 +28,9 @@ pub fn listen(py: Python<'_>) -> PyResult<()> {
         return Ok(()); // a system without forks
     }
     let when: [(&str, fn()); 3] = [
-        ("before", forks::before),
-        ("after_in_parent", forks::after_in_parent),
-        ("after_in_child", forks::after_in_child),
+        ("before", fork::before),
+        ("after_in_parent", fork::after_in_parent),
+        ("after_in_child", fork::after_in_child),
     ];
     let told = PyDict::new(py);
     for (when, tell) in when {

@@ -4,8 +4,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyAnyMethods, PyTuple};
 use tfrecs_core::Result;
 use tfrecs_core::example::{ExampleDecoder, SequenceDecoder};
-use tfrecs_core::gather::{Pick, Pool, gather_both, gather_columns, gather_records};
-use tfrecs_core::order::{Order, Policy, Shard, Step};
+use tfrecs_core::pipeline::gather::{Pick, Pool, gather_both, gather_columns, gather_records};
+use tfrecs_core::pipeline::order::{Order, Policy, Shard, Step};
 
 use crate::batches::{Batches, Kind, Wanted};
 use crate::error::{Raise, wrong_type};

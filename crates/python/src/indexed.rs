@@ -6,9 +6,10 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use tfrecs_core::Result;
-use tfrecs_core::ordered::Ordered;
-use tfrecs_core::record::indexed::{self, IndexedFile};
-use tfrecs_core::record::{ReadOptions, access};
+use tfrecs_core::record::ReadOptions;
+use tfrecs_core::record::index::file_access;
+use tfrecs_core::record::index::indexed_file::{self, IndexedFile};
+use tfrecs_core::runtime::ordered_workers::Ordered;
 
 use crate::bytes::bytes_of;
 use crate::error::Raise;
@@ -44,7 +45,7 @@ impl PyIndexing {
             verify: false,
             limits: limits_of(limits),
         };
-        let started = indexed::build_all(paths, options, threads);
+        let started = indexed_file::build_all(paths, options, threads);
         Ok(Self(Shared::new(started.or_raise(py)?)))
     }
 
@@ -72,14 +73,14 @@ pub fn count_records(
         verify: false,
         limits: limits_of(limits),
     };
-    py.detach(|| indexed::count(&path, options, threads))
+    py.detach(|| indexed_file::count(&path, options, threads))
         .or_raise(py)
 }
 
 /// Keeps at most so many files of sequences open from now on.
 #[pyfunction]
 pub fn keep_open(most: usize) {
-    access::keep_open(most);
+    file_access::keep_open(most);
 }
 
 #[pymethods]

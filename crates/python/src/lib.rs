@@ -5,7 +5,7 @@
 //! file.
 
 use pyo3::prelude::*;
-use tfrecs_core::memory::Memory;
+use tfrecs_core::runtime::memory::Memory;
 
 mod arrow;
 mod batches;

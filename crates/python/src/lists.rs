@@ -1,7 +1,7 @@
 //! Lists of examples → their contexts and their examples.
 
 use pyo3::prelude::*;
-use tfrecs_core::example::lists;
+use tfrecs_core::example::example_list;
 use tfrecs_core::record::Records;
 
 use crate::columns::PyBuffer;
@@ -20,7 +20,7 @@ pub fn split_lists(records: &Bound<'_, PyAny>) -> PyResult<(PyRecords, PyRecords
             Input::Records(records) => records.clone(),
             Input::Bytes(records) => records.iter().map(AsRef::as_ref).collect(),
         };
-        let lists = lists::split_lists(records.iter())?;
+        let lists = example_list::split_lists(records.iter())?;
         let examples = records.parts(lists.places());
         let contexts = records.remade(lists.contexts, &lists.context_ends);
         Ok((PyRecords(contexts), PyRecords(examples), lists.row_splits))

@@ -2,8 +2,8 @@
 
 use arrow_buffer::{Buffer, ScalarBuffer};
 use pyo3::prelude::*;
-use tfrecs_core::example::order::{is_ordered, order_rows};
-use tfrecs_core::example::rows::indices;
+use tfrecs_core::example::sparse::order::{is_ordered, order_rows};
+use tfrecs_core::example::sparse::rows::indices;
 
 use crate::borrowed::borrow;
 use crate::columns::PyBuffer;

@@ -3,7 +3,7 @@
 use arrow_buffer::Buffer;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
-use tfrecs_core::png;
+use tfrecs_core::image::png;
 
 use crate::columns::PyBuffer;
 use crate::error::Raise;

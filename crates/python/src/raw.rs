@@ -1,8 +1,8 @@
 //! Byte strings → the numbers that they are.
 
 use pyo3::prelude::*;
-use tfrecs_core::example::decode::RecordError;
 use tfrecs_core::example::raw::{self, Lengths, RawSpec};
+use tfrecs_core::example::record_error::RecordError;
 
 use crate::columns::PyBuffer;
 use crate::decode::locate;

@@ -6,9 +6,9 @@ use std::sync::{Mutex, PoisonError};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
-use tfrecs_core::interrupt::Pulse;
-use tfrecs_core::record::reader::Step;
+use tfrecs_core::record::read::reader::Step;
 use tfrecs_core::record::{Compression, Limits, ReadOptions, RecordReader};
+use tfrecs_core::runtime::interrupt::Pulse;
 use tfrecs_core::{Error, Result};
 
 use crate::bytes::bytes_of;

@@ -2,7 +2,7 @@
 
 use arrow_buffer::Buffer;
 use pyo3::prelude::*;
-use tfrecs_core::resize::{Pixels, resize};
+use tfrecs_core::image::resize::{Pixels, resize};
 
 use crate::borrowed::borrow;
 use crate::columns::PyBuffer;

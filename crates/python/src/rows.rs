@@ -2,7 +2,7 @@
 
 use arrow_buffer::{ArrowNativeType, Buffer, ScalarBuffer};
 use pyo3::prelude::*;
-use tfrecs_core::example::rows;
+use tfrecs_core::example::sparse::rows;
 
 use crate::borrowed::borrow;
 use crate::columns::{Parts, PyBuffer, PyColumns, memory_of};

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use tfrecs_core::record::identity::{Samples, local_identity};
+use tfrecs_core::record::storage::identity::{Samples, local_identity};
 
 use crate::error::Raise;
 

@@ -8,9 +8,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use tfrecs_core::Result;
 use tfrecs_core::example::{ExampleDecoder, SequenceDecoder};
+use tfrecs_core::pipeline::scan::{Request, Skipped, scan_both, scan_columns, scan_records};
 use tfrecs_core::record::ReadOptions;
 use tfrecs_core::record::salvage::SkippedRegion;
-use tfrecs_core::scan::{Request, Skipped, scan_both, scan_columns, scan_records};
 
 use crate::batches::{Batches, Kind, Wanted};
 use crate::error::Raise;

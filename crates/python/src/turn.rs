@@ -19,8 +19,9 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator, PyString, PyTuple};
 use pyo3::{PyTraverseError, PyVisit};
-use tfrecs_core::interrupt::Pulse;
-use tfrecs_core::{Error, Result, forks};
+use tfrecs_core::runtime::fork;
+use tfrecs_core::runtime::interrupt::Pulse;
+use tfrecs_core::{Error, Result};
 
 use crate::error::Raise;
 
@@ -78,7 +79,7 @@ impl Turn {
         let (free, me) = (0, this_thread());
         let taken = (self.holder).compare_exchange(free, me, Ordering::SeqCst, Ordering::Relaxed);
         if taken.is_ok() {
-            self.forks.store(forks::behind(), Ordering::Relaxed);
+            self.forks.store(fork::behind(), Ordering::Relaxed);
         }
         taken.is_ok()
     }
@@ -90,7 +91,7 @@ impl Turn {
                 "this thread is using it already; a function or a signal handler that is called meanwhile cannot",
             ));
         }
-        if holder != 0 && self.forks.load(Ordering::Relaxed) != forks::behind() {
+        if holder != 0 && self.forks.load(Ordering::Relaxed) != fork::behind() {
             return Err(Error::state(
                 "another thread was using it when this process was forked; begin anew here",
             ));

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use pyo3::prelude::*;
-use tfrecs_core::record::publication::{self, Steps};
-use tfrecs_core::record::publish;
-use tfrecs_core::record::whole::WholeFile;
+use tfrecs_core::record::write::destination;
+use tfrecs_core::record::write::files::publication::{self, Steps};
+use tfrecs_core::record::write::files::whole_file::WholeFile;
 
 use crate::error::Raise;
 
@@ -92,5 +92,5 @@ pub fn finish_set(py: Python<'_>, journal: PathBuf, steps: GivenSteps) -> PyResu
 /// Whether somebody has the file open and locked.
 #[pyfunction]
 pub fn is_locked(py: Python<'_>, path: PathBuf) -> bool {
-    py.detach(|| publish::is_locked(&path))
+    py.detach(|| destination::is_locked(&path))
 }

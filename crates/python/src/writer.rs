@@ -6,8 +6,9 @@ use std::path::PathBuf;
 use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use tfrecs_core::record::permissions::Permissions;
-use tfrecs_core::record::{DeflateOptions, Digest, Mode, RecordWriter, WriteOptions, publish};
+use tfrecs_core::record::storage::permissions::Permissions;
+use tfrecs_core::record::write::destination;
+use tfrecs_core::record::{DeflateOptions, Digest, Mode, RecordWriter, WriteOptions};
 use tfrecs_core::{Error, Result};
 
 use crate::error::{Raise, wrong_type};
@@ -214,7 +215,7 @@ type Found = (OsString, OsString, bool, Option<u32>);
 /// The temporary siblings of a file, or all in a folder.
 #[pyfunction]
 pub fn find_temporaries(py: Python<'_>, path: PathBuf) -> PyResult<Vec<Found>> {
-    let found = py.detach(|| publish::find(&path)).or_raise(py)?;
+    let found = py.detach(|| destination::find(&path)).or_raise(py)?;
     let found = found.into_iter().map(|it| {
         let (path, target) = (it.path.into_os_string(), it.target.into_os_string());
         (path, target, it.is_taken, it.process)

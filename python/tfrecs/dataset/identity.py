@@ -1,8 +1,8 @@
-"""By what states and caches know their files again.
+"""How states and caches recognise their files.
 
-Names and sizes, and samples of the bytes (`record/identity.rs`): of a state, of the files that
-were opened; so a run goes on on a copy elsewhere, and not on other content. A cache stays on one
-machine, and goes by the time of the last change and the inode too.
+By names, sizes and samples of the bytes (`record/storage/identity.rs`). A state goes by the files
+that were opened, so that a run resumes on a copy elsewhere, and not on other content. A cache stays
+on one machine, and also goes by the time of the last change and the inode.
 """
 
 from __future__ import annotations

@@ -21,7 +21,8 @@ use std::borrow::Cow;
 
 use super::spec::Kind;
 use super::wire::{Wire, WireError, WireType};
-use super::{usual, varints};
+use crate::example::canonical;
+use crate::example::varint;
 
 type Result<T> = std::result::Result<T, WireError>;
 
@@ -58,7 +59,7 @@ fn next_bytes_slowly<'a>(wire: &mut Wire<'a>, wanted: u32) -> Result<Option<&'a 
 ///
 /// # Errors
 /// What is wrong with the bytes of one of several parts.
-pub(super) fn merge<'a>(so_far: &mut Option<Cow<'a, [u8]>>, more: &'a [u8]) -> Result<()> {
+pub(crate) fn merge<'a>(so_far: &mut Option<Cow<'a, [u8]>>, more: &'a [u8]) -> Result<()> {
     match so_far {
         None => *so_far = Some(Cow::Borrowed(more)),
         Some(bytes) => join(bytes, more)?,
@@ -70,7 +71,7 @@ pub(super) fn merge<'a>(so_far: &mut Option<Cow<'a, [u8]>>, more: &'a [u8]) -> R
 ///
 /// # Errors
 /// What is wrong with the bytes of either.
-pub(super) fn join<'a>(so_far: &mut Cow<'a, [u8]>, more: &'a [u8]) -> Result<()> {
+pub(crate) fn join<'a>(so_far: &mut Cow<'a, [u8]>, more: &'a [u8]) -> Result<()> {
     if let Cow::Borrowed(first) = so_far {
         check_fields(first)?;
     }
@@ -162,7 +163,7 @@ impl<'a> Entry<'a> {
     /// The entry that every writer writes.
     #[inline]
     fn parse_usual(bytes: &'a [u8]) -> Option<Self> {
-        let (key, value) = usual::only_pair(bytes)?;
+        let (key, value) = canonical::only_pair(bytes)?;
         Some(Self {
             key,
             value: Merged::new(value),
@@ -308,7 +309,7 @@ pub fn push_int64s(list: &[u8], out: &mut Vec<i64>) -> Result<()> {
     let mut wire = Wire(list);
     while !wire.is_empty() {
         match wire.tag()? {
-            (FIRST, WireType::Bytes) => varints::decode_into(wire.bytes()?, out)?,
+            (FIRST, WireType::Bytes) => varint::decode_into(wire.bytes()?, out)?,
             (FIRST, WireType::Varint) => out.push(wire.varint()?.cast_signed()),
             (number, wire_type) => wire.skip(number, wire_type)?,
         }
@@ -325,7 +326,7 @@ pub fn for_each_int64s(list: &[u8], mut push: impl FnMut(&[i64])) -> Result<()> 
     let mut wire = Wire(list);
     while !wire.is_empty() {
         match wire.tag()? {
-            (FIRST, WireType::Bytes) => varints::for_each_slice(wire.bytes()?, &mut push)?,
+            (FIRST, WireType::Bytes) => varint::for_each_slice(wire.bytes()?, &mut push)?,
             (FIRST, WireType::Varint) => push(&[wire.varint()?.cast_signed()]),
             (number, wire_type) => wire.skip(number, wire_type)?,
         }

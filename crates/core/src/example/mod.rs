@@ -1,42 +1,30 @@
 //! Records ⇄ columns.
 //!
-//! From the bottom up: [`wire`] reads protobuf's wire format, and [`varints`] its packed integers;
-//! [`message`] knows the few messages of `tf.train`, [`usual`] the form in which writers write them, [`strict`] what
-//! protobuf refuses; [`spec`] says what is wanted, [`mod@decode`] turns
-//! records into Arrow columns: a [`mod@column`] of features or one of feature lists ([`steps`]), over
-//! [`values`]; [`encode`] goes the other way, from columns or from single features. [`lists`] splits
-//! lists of examples; [`kind`] guesses a record's message; [`scalars`] makes columns of tensorboard's [`mod@event`]s. What lies inside byte
-//! strings is read by [`raw`] (numbers) and [`tensor`] (`TensorProto`).
+//! From the bottom up: [`wire`] reads protobuf's wire format, [`varint`] its packed integers; [`message`] knows the
+//! messages of `tf.train`; [`spec`] says what is wanted. [`mod@decode`] turns records into Arrow columns, [`encode`]
+//! columns into records. [`example_list`] splits lists of examples; [`kind`] guesses a record's message; [`mod@event`]
+//! reads what `TensorBoard` shows. [`raw`] and [`mod@tensor`] read numbers inside byte strings;
+//! [`sparse`] orders the indices of sparse tensors.
+//!
+//! Uses `runtime`, never `record`.
 //!
 //! Where TensorFlow's fast parser departs from protobuf on odd but legal bytes, this follows
 //! protobuf: repeated submessages merge, the last member of a oneof wins, unknown fields are skipped,
 //! the last entry of a map key wins as a whole.
 
-pub mod column;
+pub mod canonical;
 pub mod decode;
-mod decoder;
-mod directory;
 pub mod encode;
 pub mod event;
+pub mod example_list;
 pub mod kind;
-pub mod lists;
 pub mod message;
-pub mod near_names;
-pub mod numbers;
-pub mod order;
-mod places;
 pub mod raw;
-pub mod rows;
-mod runs;
-pub mod scalars;
-mod short;
+pub mod record_error;
+pub mod sparse;
 pub mod spec;
-pub mod steps;
-pub mod strict;
 pub mod tensor;
-pub mod usual;
-pub mod values;
-pub mod varints;
+pub mod varint;
 pub mod wire;
 
 pub use decode::{Decode, ExampleDecoder, SequenceDecoder, decode, decode_sequences};

@@ -2,7 +2,8 @@
 
 use arrow_buffer::Buffer;
 
-use super::decode::{RecordError, for_each_row};
+use super::record_error::RecordError;
+use super::record_error::for_each_row;
 use crate::error::{Error, Result, counted};
 
 /// Which lengths the byte strings may have.

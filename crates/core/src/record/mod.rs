@@ -1,66 +1,36 @@
-//! Files ⇄ records.
+//! Files ⇄ records. A record is a byte string; what is in it is of no concern here.
 //!
-//! A record is a byte string; what is in it is of no concern here. From the bottom up: [`crc`] and
-//! [`frame`] know the format of one record, [`sniff`] and [`compression`] turn a file's bytes into a
-//! stream of frames, [`reader`] (with its buffer) and [`records`] hand out records one by one or in
-//! batches, [`extent`] finds them without reading them; on the way
-//! back [`writer`] frames, [`deflate`] and [`member`] compress, [`publish`] decides when a file gets its name;
-//! a [`digest`] is by which a file's records are known again.
+//! ```text
+//! storage   where bytes live             format   frame, checksums, limits of one record
+//!    └──────────┬───────────────────────────┘
+//!             codec    compression
+//!               │
+//!             read     records in order, header scans
+//!        ┌──────┼──────────┬──────────────┐
+//!      index  write     salvage     other_formats
+//! ```
+//!
+//! Arrows go down this picture only. `index` is random access, `salvage` what damage has left, `other_formats`
+//! lines of text and records of one length.
 
-pub mod access;
-mod ahead;
-mod append;
-mod behind;
-mod buffer;
-pub mod checkpoints;
-pub mod compression;
-pub mod crc;
-pub mod deflate;
-pub mod digest;
-mod disk;
-pub mod extent;
-pub mod foreign;
-pub mod frame;
-pub mod identity;
+pub mod codec;
+pub mod format;
 pub mod index;
-pub mod indexed;
-mod inflate;
-mod inflated;
-mod libdeflate;
-mod limits;
-mod lock;
-mod mapping;
-pub mod member;
-mod members;
-mod mend;
-mod outlet;
-pub mod permissions;
-pub mod publication;
-pub mod publish;
-pub mod reader;
-pub mod records;
+pub mod other_formats;
+pub mod read;
 pub mod salvage;
-pub mod segments;
-pub mod sequence;
-mod sibling;
-pub mod sniff;
-mod sorting;
-mod streams;
-mod user;
-pub mod walk;
-pub mod whole;
-mod writeback;
-pub mod writer;
+pub mod storage;
+pub mod write;
 
-pub use buffer::Lent;
-pub use compression::Compression;
-pub use deflate::DeflateOptions;
-pub use digest::Digest;
-pub use extent::{Extent, Hops};
-pub use indexed::IndexedFile;
-pub use limits::{Limits, MAX_DECOMPRESSED_BYTES, MAX_RECORD_BYTES};
-pub use publish::Mode;
-pub use reader::{ReadOptions, RecordReader};
-pub use records::{Origin, Picked, Records, Span};
-pub use sequence::Sequence;
-pub use writer::{RecordWriter, WriteOptions};
+pub use codec::compression::Compression;
+pub use codec::zlib::DeflateOptions;
+pub use format::limits::{Limits, MAX_DECOMPRESSED_BYTES, MAX_RECORD_BYTES};
+pub use index::indexed_file::IndexedFile;
+pub use index::indexed_records::Sequence;
+pub use read::buffer::Lent;
+pub use read::reader::{ReadOptions, RecordReader};
+pub use read::records::{Origin, Picked, Records, Span};
+pub use read::unread::{Extent, Hops};
+pub use write::destination::Mode;
+pub use write::digest::Digest;
+pub use write::writer::{RecordWriter, WriteOptions};

@@ -8,7 +8,7 @@ use arrow_array::types::{
 use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, RecordBatch};
 use arrow_schema::{DataType, Field};
 use tfrecs_core::ErrorKind;
-use tfrecs_core::example::decode::RecordError;
+use tfrecs_core::example::record_error::RecordError;
 use tfrecs_core::example::wire::WireError;
 use tfrecs_core::example::{DType, Layout};
 

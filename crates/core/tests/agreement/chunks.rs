@@ -5,8 +5,9 @@ use std::io::{Cursor, Seek, SeekFrom, Write};
 use std::sync::OnceLock;
 
 use tfrecs_core::ErrorKind;
-use tfrecs_core::record::checkpoints::{Checkpoints, Scanner, Seeker};
-use tfrecs_core::record::{Compression, compression};
+use tfrecs_core::record::Compression;
+use tfrecs_core::record::codec::checkpoints::{Checkpoints, Scanner, Seeker};
+use tfrecs_core::record::codec::source;
 
 use super::memory::peak_of;
 
@@ -45,7 +46,7 @@ pub fn chunks(data: &[u8]) {
 
 /// Panics unless all roads lead to the same content.
 fn compare(file: &[u8], codec: Compression, spacing: u64, size: usize) {
-    let plain = match compression::open(Box::new(Cursor::new(file.to_vec())), Some(codec), false) {
+    let plain = match source::open(Box::new(Cursor::new(file.to_vec())), Some(codec), false) {
         Ok(mut source) => drained(4096, |room| source.read(room)),
         Err(kind) => (Vec::new(), Err(kind)),
     };

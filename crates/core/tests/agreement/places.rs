@@ -6,12 +6,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use tfrecs_core::record::deflate::{Deflater, Flush};
-use tfrecs_core::record::indexed::IndexedFile;
-use tfrecs_core::record::segments::each_start_in;
-use tfrecs_core::record::sequence::Sequence;
+use tfrecs_core::record::codec::zlib::{Deflater, Flush};
+use tfrecs_core::record::format::{crc, frame};
+use tfrecs_core::record::index::indexed_file::IndexedFile;
+use tfrecs_core::record::index::indexed_records::Sequence;
+use tfrecs_core::record::read::parallel_header_scan::each_start_in;
 use tfrecs_core::record::{
-    Compression, DeflateOptions, ReadOptions, RecordReader, crc, frame, index as stored,
+    Compression, DeflateOptions, ReadOptions, RecordReader, index as stored,
 };
 
 use super::memory::peak_of;

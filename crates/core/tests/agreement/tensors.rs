@@ -7,7 +7,7 @@ use prost::encoding::{
     uint32, uint64,
 };
 use prost::{DecodeError, Message};
-use tfrecs_core::example::decode::RecordError;
+use tfrecs_core::example::record_error::RecordError;
 use tfrecs_core::example::tensor::{Tensors, Values};
 
 use super::answer::Fault;

@@ -3,9 +3,10 @@
 use std::io::Cursor;
 use std::path::{Path, PathBuf};
 
-use tfrecs_core::record::frame;
+use tfrecs_core::record::format::crc;
+use tfrecs_core::record::format::frame;
 use tfrecs_core::record::salvage::{Piece, Salvage, SalvageMode, SalvageOptions};
-use tfrecs_core::record::{Compression, ReadOptions, RecordReader, crc};
+use tfrecs_core::record::{Compression, ReadOptions, RecordReader};
 
 /// A file made by `script`: records, records that hold what came before them, forged headers, and any bytes.
 /// One script in eight is the file itself.

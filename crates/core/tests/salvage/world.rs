@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use tfrecs_core::record::frame;
+use tfrecs_core::record::format::frame;
 use tfrecs_core::record::salvage::{Piece, Salvage, SalvageOptions};
 
 /// A small random number generator, so that a seed makes the same file everywhere.

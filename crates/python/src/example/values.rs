@@ -8,9 +8,10 @@ use pyo3::buffer::{Element, PyUntypedBuffer};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyFloat, PyInt, PyList, PyString, PyTuple, PyType};
+use tfrecs_core::Error;
 use tfrecs_core::example::encode::FeatureValues;
 use tfrecs_core::example::{Kind, ListEncoder};
-use tfrecs_core::{Error, memory};
+use tfrecs_core::runtime::memory;
 
 use crate::borrowed::borrow;
 use crate::bytes::{LONG, Pace, aside};

@@ -220,10 +220,10 @@ proptest! {
         let columns = columns_of(&batch, Column::of).unwrap();
         for processor in Processor::all() {
             let mut out = Encoded::default();
-            rows::encode(&columns, batch.num_rows(), &Envelope::NONE, processor, &mut out).unwrap();
+            super::batch::blocks::encode(&columns, batch.num_rows(), &Envelope::NONE, processor, &mut out).unwrap();
             prop_assert!(out == expected, "{processor:?}");
             let mut out = (vec![1, 2, 3], Vec::new());
-            rows::encode(&columns, batch.num_rows(), &MARKED, processor, &mut out).unwrap();
+            super::batch::blocks::encode(&columns, batch.num_rows(), &MARKED, processor, &mut out).unwrap();
             prop_assert!(out == marked(&expected, &[1, 2, 3]), "{processor:?}, marked");
         }
     }
@@ -252,7 +252,7 @@ fn one_column(values: ArrayRef) {
         let expected = plainly(&batch);
         for processor in Processor::all() {
             let mut out = Encoded::default();
-            rows::encode(
+            super::batch::blocks::encode(
                 &columns,
                 batch.num_rows(),
                 &Envelope::NONE,
@@ -280,7 +280,8 @@ fn strings_and_names_of_every_length() {
         let batch = RecordBatch::try_from_iter([("n".repeat(name), array)]).unwrap();
         let columns = columns_of(&batch, Column::of).unwrap();
         let mut out = Encoded::default();
-        rows::encode(&columns, 150, &Envelope::NONE, Processor::found(), &mut out).unwrap();
+        super::batch::blocks::encode(&columns, 150, &Envelope::NONE, Processor::found(), &mut out)
+            .unwrap();
         assert!(out == plainly(&batch), "{name}");
     }
 }
@@ -293,7 +294,8 @@ fn what_was_there_stays_after_an_error() {
     let mut out = (vec![1, 2], vec![2]);
     let processor = Processor::found();
     // More rows than there are: as if the column had shrunk.
-    let error = rows::encode(&columns, 4, &Envelope::NONE, processor, &mut out).unwrap_err();
+    let error = super::batch::blocks::encode(&columns, 4, &Envelope::NONE, processor, &mut out)
+        .unwrap_err();
     assert!(error.to_string().contains("changed"), "{error}");
     assert_eq!(out, (vec![1, 2], vec![2]));
 }

@@ -13,18 +13,18 @@ use arrow_buffer::NullBuffer;
 use arrow_schema::{DataType, Field};
 use half::bf16;
 
-use super::FeatureValues;
+use super::field::FeatureValues;
 use super::strings::Strings;
 use crate::error::{Error, Result};
+use crate::example::decode::values::dtype_of;
 use crate::example::spec::DType;
-use crate::example::values::dtype_of;
 
 /// A column, ready to be encoded.
 pub struct Column<'a> {
-    pub(super) name: &'a str,
-    pub(super) values: Values<'a>,
-    pub(super) rows: Rows,
-    pub(super) nulls: Option<NullBuffer>,
+    pub(crate) name: &'a str,
+    pub(crate) values: Values<'a>,
+    pub(crate) rows: Rows,
+    pub(crate) nulls: Option<NullBuffer>,
 }
 
 pub enum Values<'a> {

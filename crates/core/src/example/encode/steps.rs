@@ -7,8 +7,8 @@ use arrow_array::{Array, ArrayRef, OffsetSizeTrait};
 use arrow_buffer::NullBuffer;
 use arrow_schema::{DataType, Field};
 
-use super::FeatureValues;
 use super::columns::Column;
+use super::field::FeatureValues;
 use crate::error::{Error, Result};
 
 /// A column of feature lists: the steps of all rows are the rows of a column of their own.

@@ -3,7 +3,7 @@
 use super::shown;
 use super::types::{FLOAT8_VAL, TensorType};
 use crate::error::{Error, Result};
-use crate::example::varints;
+use crate::example::varint;
 use crate::example::wire::{Wire, WireError, WireType};
 
 /// The most dimensions that `TensorFlow` gives a tensor.
@@ -196,7 +196,7 @@ fn check_packed(number: u32, packed: &[u8]) -> Result<()> {
         6 | 12 if !packed.len().is_multiple_of(8) => Err(Error::content(
             "broken protobuf message: the length of a packed double list is no multiple of 8",
         )),
-        7 | 10 | 11 | 13 | 16 | 17 => Ok(varints::for_each_slice(packed, |_| ())?),
+        7 | 10 | 11 | 13 | 16 | 17 => Ok(varint::for_each_slice(packed, |_| ())?),
         _ => Ok(()),
     }
 }

@@ -8,7 +8,7 @@ use super::proto::{Chunk, Proto, low_half};
 use super::types::{Field, Meaning, STRING_VAL, TensorType, widened};
 use super::{Tensors, shown};
 use crate::error::{Error, Result, counted};
-use crate::example::varints;
+use crate::example::varint;
 use crate::example::wire::Wire;
 
 /// The values of tensors of one type.
@@ -229,7 +229,7 @@ impl Stack {
         proto.for_each_chunk(number, |chunk| {
             match chunk {
                 Chunk::Varint(varint) => push(varint),
-                Chunk::Bytes(packed) => varints::for_each_slice(packed, |values| {
+                Chunk::Bytes(packed) => varint::for_each_slice(packed, |values| {
                     for value in values {
                         push(value.cast_unsigned());
                     }

@@ -1,12 +1,12 @@
 //! The way on where no record holds another: to the next sound record, whatever stands before it.
 
-use super::super::frame::HEADER;
-use super::frames::{AROUND, Frame, frame, is_whole, lands, reason};
 use super::nesting::next_sound;
-use super::plan::Step;
-use super::view::View;
+use super::step::Step;
 use crate::error::Result;
-use crate::memory::try_push;
+use crate::record::format::frame::HEADER;
+use crate::record::salvage::file_view::View;
+use crate::record::salvage::probe::{AROUND, Frame, frame, is_whole, lands, reason};
+use crate::runtime::memory::try_push;
 
 /// The way from `damage` to the next sound record.
 ///

@@ -1,8 +1,8 @@
 //! Tests: a hundred thousand forged headers cost a few times what reading does, as bytes are counted, not time.
 
-use super::super::frame;
-use super::view::work;
 use super::{Compression, Piece, Salvage, SalvageOptions};
+use crate::record::format::frame;
+use crate::record::salvage::file_view::work;
 
 const HEADERS: usize = 100_000;
 

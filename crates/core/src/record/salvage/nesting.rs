@@ -2,10 +2,10 @@
 //!
 //! If they do not, salvage is simple: whatever is sound, and in no other, is a record of the file.
 
-use super::super::frame::{FOOTER, HEADER};
-use super::frames::{AROUND, Frame, frame};
-use super::view::View;
 use crate::error::Result;
+use crate::record::format::frame::{FOOTER, HEADER};
+use crate::record::salvage::file_view::View;
+use crate::record::salvage::probe::{AROUND, Frame, frame};
 
 /// How many bytes of a stretch of records are looked at.
 const MOST_BYTES: u64 = 64 << 20;

@@ -1,25 +1,17 @@
 //! What to do from damage on: which bytes to skip, and where to read.
 
-use super::super::records::Records;
 use super::flat;
-use super::frames::{AROUND, Frame, frame, is_like_header, is_whole, lands, reason};
-use super::islands::{self, Followed, Island, Islands, Tail};
-use super::judge::{Sizes, Verdict, judge};
 use super::nesting::{Nesting, next_sound};
-use super::view::View;
-use crate::error::{ErrorKind, Result};
-use crate::memory::try_push;
-
-/// A step of the way on.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Step {
-    /// These bytes are lost.
-    Skip(u64, u64, ErrorKind),
-    /// Sound records from here to there, or on and on.
-    Run(u64, Option<u64>),
-    /// One record, whose header is damaged.
-    Mended(u64, u64),
-}
+use super::step::Step;
+use crate::error::Result;
+use crate::record::read::records::Records;
+use crate::record::salvage::chains::{self, Followed, Island, Islands, Tail};
+use crate::record::salvage::classify::{Sizes, Verdict, judge};
+use crate::record::salvage::file_view::View;
+use crate::record::salvage::probe::{
+    AROUND, Frame, frame, is_like_header, is_whole, lands, reason,
+};
+use crate::runtime::memory::try_push;
 
 /// What is known of the file so far.
 #[derive(Default)]
@@ -78,7 +70,7 @@ pub fn plan(view: &mut View, damage: u64, known: &mut Known) -> Result<Vec<Step>
         return Ok(steps);
     }
     let untrusted = !matches!(frame(view, damage)?, Frame::Bad(_));
-    let found = islands::find(
+    let found = chains::find(
         view,
         untrusted.then_some(damage),
         damage + 1,
@@ -231,7 +223,7 @@ impl Way<'_> {
             Frame::Bad(end) if end >= self.view.size() => {
                 return self.skip(at, self.view.size());
             }
-            Frame::Bad(end) => match islands::hop(self.view, end)? {
+            Frame::Bad(end) => match chains::hop(self.view, end)? {
                 Tail::Eof => return self.skip(at, end),
                 Tail::Landed(next) if self.is_top(next) => return self.skip(at, end),
                 _ => {}
@@ -275,7 +267,7 @@ impl Way<'_> {
         let end = self
             .place(at)
             .and_then(|place| self.islands.get(place))
-            .filter(|island| island.tail != islands::Tail::Long)
+            .filter(|island| island.tail != chains::Tail::Long)
             .map(|island| island.end);
         try_push(&mut self.steps, Step::Run(at, end))?;
         Ok(end)

@@ -1,0 +1,89 @@
+//! A file of a scan, read part by part.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError};
+
+use super::{Part, Skipped};
+use crate::error::Result;
+use crate::record::read::header_scan::LARGE;
+use crate::record::salvage::{Piece, Salvage, SalvageOptions};
+use crate::record::{Hops, ReadOptions, RecordReader};
+
+/// A file that is being read.
+pub(crate) enum Shard {
+    /// Its first damage is an error.
+    Strict(Box<Strict>),
+    /// Its damage is skipped.
+    Lenient(Box<Salvage>, PathBuf, Skipped),
+}
+
+impl Shard {
+    pub(crate) fn open(path: &Path, read: ReadOptions, skipped: Option<&Skipped>) -> Result<Self> {
+        let Some(skipped) = skipped else {
+            return Ok(Self::Strict(Box::new(Strict::new(RecordReader::open(
+                path, read,
+            )?))));
+        };
+        let options = SalvageOptions {
+            compression: read.compression,
+            limits: read.limits,
+            ..SalvageOptions::default()
+        };
+        let salvage = Box::new(Salvage::open(path, options)?);
+        Ok(Self::Lenient(salvage, path.to_owned(), Arc::clone(skipped)))
+    }
+
+    pub(crate) fn next_part(&mut self, n: usize, bytes: usize) -> Result<Option<Part>> {
+        let (salvage, path, skipped) = match self {
+            Self::Strict(strict) => return strict.next_part(n, bytes),
+            Self::Lenient(salvage, path, skipped) => (salvage, path, skipped),
+        };
+        while let Some(piece) = salvage.next_piece(n)? {
+            match piece {
+                Piece::Records(records) => return Ok(Some(Part::Read(records))),
+                Piece::Skipped(region) => {
+                    let mut skipped = skipped.lock().unwrap_or_else(PoisonError::into_inner);
+                    skipped.push((path.clone(), region));
+                }
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// A file that is read up to its first damage.
+pub(crate) struct Strict {
+    reader: RecordReader,
+    hops: Option<Hops>,
+    /// Whether hopping has come to something that only the reader knows what to say about.
+    reads_on: bool,
+}
+
+impl Strict {
+    fn new(reader: RecordReader) -> Self {
+        Self {
+            reader,
+            hops: None,
+            reads_on: false,
+        }
+    }
+
+    fn next_part(&mut self, n: usize, bytes: usize) -> Result<Option<Part>> {
+        if let Some(mut hops) = self.hops.take() {
+            if let Some(extent) = hops.find(n, bytes)? {
+                self.hops = Some(hops);
+                return Ok(Some(Part::Found(extent)));
+            }
+            self.reads_on = true;
+            self.reader.seek(hops.offset(), hops.record())?;
+        }
+        let records = self.reader.read_some(n, bytes)?;
+        if records.is_empty() {
+            return Ok(None);
+        }
+        if !self.reads_on && (records.payload_bytes() / records.len()) as u64 >= LARGE {
+            self.hops = self.reader.hops();
+        }
+        Ok(Some(Part::Read(records)))
+    }
+}
