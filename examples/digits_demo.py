@@ -19,7 +19,7 @@ from sklearn.datasets import load_digits
 from sklearn.linear_model import SGDClassifier
 
 import tfrecs
-from tfrecs.convert import convert_images
+from tfrecs import convert_images
 
 SPLIT = {"train": 0.8, "test": 0.2}
 SHARDS = {"train": 4, "test": 1}

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 import tfrecs
-import tfrecs.convert
+import tfrecs.formats
 from tfrecs import tf
 
 MEMORY = 5 << 29  # bytes of address space
@@ -166,7 +166,7 @@ OBJECTS: dict[str, Callable[[], Any]] = {
 
 # Modules beside tfrecs itself whose names are for users.
 MODULES = [
-    "convert",
+    "formats",
     "tf",
     "tf.compat",
     "tf.data",

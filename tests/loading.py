@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import tfrecs
-from tfrecs.dataset.iterator import DatasetIterator
-from tfrecs.dataset.stage import Run
+from tfrecs.dataset.run.iterator import DatasetIterator
+from tfrecs.dataset.run.stage import Run
 from tfrecs.features import Features
 
 RECORDS = 230

@@ -19,25 +19,30 @@ from rust_imports import rust_code
 CORE = REPO / "crates" / "core" / "src"
 BINDING = REPO / "crates" / "python" / "src"
 
-# The levels of the package's folders; a module directly in the package is at level 1 unless named.
-LEVELS = {
-    "tfrecs._core": 0,
-    "tfrecs.dataset": 2,
-    "tfrecs.media": 2,
-    "tfrecs.convert": 3,
-    "tfrecs.integrations": 3,
-    "tfrecs.tf": 3,
-    "tfrecs.cli": 4,
-    "tfrecs.viewer": 4,
-}
-# `import tfrecs` gathers levels 1 and 2, so only what is above them may use it.
-ROOT_LEVEL = 2.5
+# The rooms of the package from the bottom up: each may use those before it. `import tfrecs` gathers
+# what is before "tfrecs", so only what comes after it may use it.
+LAYERS = [
+    *("tfrecs._core", "tfrecs.errors", "tfrecs._internal", "tfrecs.storage", "tfrecs.tensors"),
+    *("tfrecs.features", "tfrecs.columns", "tfrecs.expressions", "tfrecs.records"),
+    *("tfrecs.parsing", "tfrecs.examples", "tfrecs.media", "tfrecs.dataset"),
+    *(
+        "tfrecs.formats",
+        "tfrecs",
+        "tfrecs.testing",
+        "tfrecs.integrations",
+        "tfrecs.tf",
+        "tfrecs.cli",
+    ),
+]
+MOST_ENTRIES = 15
+# Their files are all of one kind, so that there may be any number of them.
+MANY = {"tfrecs", "tfrecs.dataset.transforms"}
 # Folders of leaves: one format, library or command a file, and none knows of another ...
-LEAF_FOLDERS = {"tfrecs.convert", "tfrecs.integrations", "tfrecs.media", "tfrecs.cli"}
+LEAF_FOLDERS = {"tfrecs.formats", "tfrecs.integrations", "tfrecs.media", "tfrecs.cli"}
 # ... except these, on which the leaves of their folder stand.
 LEAF_BASES = {
-    "tfrecs.convert.column_types",
-    "tfrecs.convert.shards",
+    "tfrecs.formats.column_types",
+    "tfrecs.formats.shards",
     "tfrecs.media.batches",
     "tfrecs.media.gif",
     "tfrecs.media.headers",
@@ -60,10 +65,8 @@ MAX_FUNCTION_LINES = 50
 ALL_MODULES = sorted(MODULES)
 
 
-def level(module: str) -> float:
-    if module == "tfrecs":
-        return ROOT_LEVEL
-    return LEVELS.get(".".join(module.split(".")[:2]), 1)
+def level(module: str) -> int:
+    return LAYERS.index(".".join(module.split(".")[:2]))
 
 
 def leaf_folder(module: str) -> str | None:
@@ -114,10 +117,29 @@ def test_imports_go_down_the_levels(module: str) -> None:
 def test_leaves_never_import_each_other(module: str) -> None:
     others = {other for other in imports(module) if leaf_folder(other)}
     if folder := leaf_folder(module):
-        assert not {other for other in others if level(other) == level(module)}
+        assert not {other for other in others if leaf_folder(other) == folder}
         assert folder not in imports(module), "the folder's __init__ gathers the leaves"
     if module in LEAF_BASES:
         assert not others
+
+
+def test_every_room_is_in_a_layer() -> None:
+    rooms = {".".join(module.split(".")[:2]) for module in ALL_MODULES}
+    assert rooms | {"tfrecs._core"} == set(LAYERS)
+
+
+PACKAGES = sorted(name for name in ALL_MODULES if MODULES[name].name == "__init__.py")
+
+
+@pytest.mark.parametrize("package", sorted(set(PACKAGES) - MANY))
+def test_a_room_is_not_too_full(package: str) -> None:
+    entries = {path.name for path in MODULES[package].parent.iterdir()} - {"__pycache__"}
+    assert len(entries) <= MOST_ENTRIES
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_a_room_says_what_it_is_for(package: str) -> None:
+    assert ast.get_docstring(ast.parse(MODULES[package].read_text()))
 
 
 def test_imports_have_no_cycle() -> None:
@@ -202,11 +224,11 @@ def test_the_map_names_every_room_of_the_core() -> None:
     assert not {name for name in rooms if not re.search(rf"(?<!\w){name}/", tree)}
 
 
-def test_the_map_names_every_file_of_the_package() -> None:
+def test_the_map_names_every_room_of_the_package() -> None:
     text = (REPO / "ARCHITECTURE.md").read_text()
     tree = text.partition("## The tree")[2].partition("\n## ")[0]
-    files = {path.name for path in (REPO / "python" / "tfrecs").rglob("*.py")}
-    assert not {name for name in files if not re.search(rf"(?<![\w/]){re.escape(name)}", tree)}
+    rooms = {package.rpartition(".")[2] for package in PACKAGES}
+    assert not {name for name in rooms if not re.search(rf"(?<!\w){name}/", tree)}
 
 
 # --- Rust ---

@@ -13,7 +13,7 @@ from hypothesis.extra import numpy as hnp
 
 import tfrecs
 from tfrecs import BytesArray, RaggedTensor, SparseTensor
-from tfrecs.arrays.dense import rows_side_by_side, scattered
+from tfrecs.tensors.dense import rows_side_by_side, scattered
 
 
 def objects(values: list[bytes], shape: tuple[int, ...]) -> npt.NDArray[np.object_]:

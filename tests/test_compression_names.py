@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import tfrecs
-from tfrecs import convert
+from tfrecs import formats as convert
 
 GZIP, ZLIB, PLAIN = b"\x1f\x8b", b"\x78", b"\x01\x00"
 FIRST = {"": PLAIN, "GZIP": GZIP, "ZLIB": ZLIB}

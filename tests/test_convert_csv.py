@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tfrecs
-from tfrecs.convert import convert_csv
-from tfrecs.convert.column_types import ColumnReport
+from tfrecs.formats import convert_csv
+from tfrecs.formats.column_types import ColumnReport
 
 
 def write(folder: Path, text: str | bytes) -> Path:

@@ -18,7 +18,7 @@ needs.optional("PIL")
 
 from PIL import Image  # noqa: E402 - after it is known to be there
 
-from tfrecs.convert import convert_images  # noqa: E402
+from tfrecs.formats import convert_images  # noqa: E402
 
 
 def save(path: Path, mode: str = "RGB", size: tuple[int, int] = (5, 3), **options: Any) -> bytes:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tfrecs
-from tfrecs.convert.shards import (
+from tfrecs.formats.shards import (
     Conversion,
     Outcome,
     Output,

@@ -18,8 +18,8 @@ import tasks
 import tfrecs
 from plans import PLANS, SPEC, example
 from test_dataset_states import places, state_of
-from tfrecs.dataset.files import Files
-from tfrecs.dataset.iterator import DatasetIterator, sources_of
+from tfrecs.dataset.run.iterator import DatasetIterator, sources_of
+from tfrecs.dataset.sources.files import Files
 
 pytestmark = pytest.mark.skipif(not tasks.TASKS.exists(), reason="threads are counted by /proc")
 

@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 import frames
 import tfrecs
 from plans import without_samples
-from tfrecs.dataset.ahead import SPREAD
-from tfrecs.dataset.sizes import nbytes_of
+from tfrecs.dataset.run.nbytes import nbytes_of
+from tfrecs.dataset.run.worker_threads import SPREAD
 
 COUNT = 40
 # So long nobody waits.

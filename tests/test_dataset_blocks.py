@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import tfrecs
-from tfrecs.dataset.files import Files
-from tfrecs.dataset.iterator import sources_of
+from tfrecs.dataset.run.iterator import sources_of
+from tfrecs.dataset.sources.files import Files
 
 MIB = 1 << 20
 

@@ -22,7 +22,7 @@ from hypothesis.extra import numpy as arrays
 
 import tfrecs
 from plans import SPEC, STEPS, example
-from tfrecs.dataset.encoded import decode, encode
+from tfrecs.dataset.transforms.element_codec import decode, encode
 from tfrecs.testing import assert_resumes, same
 
 COUNT = 24

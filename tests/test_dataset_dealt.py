@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 import tfrecs
-from tfrecs.dataset.dealt import DealtIterator, Given, Part, given_by
-from tfrecs.dataset.ranks import Ranks
+from tfrecs.dataset.distributed.ranks import Ranks
+from tfrecs.dataset.distributed.shard_iterator import DealtIterator, Given, Part, given_by
 
 RECORDS = 53
 

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 import tfrecs
-from tfrecs.dataset.iterator import DatasetIterator
-from tfrecs.dataset.stage import Run
+from tfrecs.dataset.run.iterator import DatasetIterator
+from tfrecs.dataset.run.stage import Run
 
 COUNTS = [1, 2, 3, 4, 8, 16]
 RECORDS = 533

@@ -12,8 +12,8 @@ import pytest
 import frames
 import tfrecs
 from tfrecs import tf
-from tfrecs.dataset.loader import Here, Loader
-from tfrecs.dataset.ranks import Ranks
+from tfrecs.dataset.distributed.loader import Here, Loader
+from tfrecs.dataset.distributed.ranks import Ranks
 
 COUNT = 24
 # A wait that long has failed.

@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 import tfrecs
-from tfrecs.dataset import progress
-from tfrecs.dataset.iterator import DatasetIterator
-from tfrecs.dataset.stage import Run
+from tfrecs.dataset.run import progress
+from tfrecs.dataset.run.iterator import DatasetIterator
+from tfrecs.dataset.run.stage import Run
 
 
 class Terminal(io.StringIO):
@@ -112,7 +112,7 @@ def test_of_those_that_share_a_pass_the_first_shows_it(path: Path, shown: Termin
 def test_large_files_are_not_counted_for_a_bar(
     path: Path, shown: Terminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tfrecs.dataset.files.SMALL", 100)
+    monkeypatch.setattr("tfrecs.dataset.sources.files.SMALL", 100)
     ds = tfrecs.Dataset(path, progress=True).batch(10)
     source: Any = ds.node.sources[0]
     list(ds)
@@ -137,7 +137,7 @@ def test_the_total_is_shown_where_it_is_known(
     assert shown_by(ds) == "epoch 0: 100 of 100"
     assert shown_by(ds, (3, 0)) == "epoch 0: 34 of 34"
     assert shown_by(ds.filter(len)) == "epoch 0: 100"
-    monkeypatch.setattr("tfrecs.dataset.files.SMALL", 100)
+    monkeypatch.setattr("tfrecs.dataset.sources.files.SMALL", 100)
     large = tfrecs.Dataset(path, progress=True).batch(10)
     assert shown_by(large) == "epoch 0: 100"
     assert large.cardinality() == 100

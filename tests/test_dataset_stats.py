@@ -12,7 +12,7 @@ import pytest
 import tfrecs
 from plans import SPEC, STEPS, example
 from tfrecs import _core
-from tfrecs.dataset.stats import DatasetStats, StepStats
+from tfrecs.dataset.run.timings import DatasetStats, StepStats
 
 COUNT = 24
 

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tfrecs
-from tfrecs import errors, status
+from tfrecs import errors
+from tfrecs.errors import tf_errors as status
 
 TREE: dict[type[errors.Error], tuple[type[BaseException], ...]] = {
     errors.CorruptRecordError: (errors.Error, status.DataLossError, ValueError),

@@ -30,7 +30,7 @@ def meanwhile(monkeypatch: pytest.MonkeyPatch) -> Callable[[Iterator[None]], Non
             if next(steps, "over") == "over":
                 raise EndOfTestError
 
-        monkeypatch.setattr("tfrecs.events.time.sleep", sleep)
+        monkeypatch.setattr("tfrecs.examples.events.time.sleep", sleep)
 
     return happens
 

@@ -21,7 +21,7 @@ import needs
 import tfrecs
 from tfrecs import SkippedFilesWarning
 from tfrecs.errors import MissingFileError
-from tfrecs.folders import find_files, has_record_name
+from tfrecs.storage.folders import find_files, has_record_name
 
 RECORDS = [b"one record", b"another"]
 PLAIN = frames.plain(RECORDS)

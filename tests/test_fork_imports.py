@@ -14,7 +14,7 @@ PARTS = {
     "messages": "tfrecs.Example()",
     "encoding": "tfrecs.encode_example({'a': numpy.arange(3), 'b': [numpy.int64(1)]})",
     "tf": "tfrecs.tf.io",
-    "convert": "tfrecs.convert",
+    "formats": "tfrecs.convert_csv",
 }
 SCRIPT = """
 import os, signal, sys, threading, time

@@ -17,7 +17,7 @@ import frames
 import tfrecs
 from tasks import has_threads, needs_proc
 from tfrecs import _core
-from tfrecs.batch import Batch
+from tfrecs.columns.batch import Batch
 
 Step: TypeAlias = tuple[Any, ...]
 

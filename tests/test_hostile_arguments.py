@@ -11,7 +11,7 @@ import pytest
 import needs
 import tfrecs
 from tfrecs import _core
-from tfrecs.leftovers import leftovers
+from tfrecs.storage.leftovers import leftovers
 
 NAMES = ["a\0b", "\ud800", "folder/\udfff", "*\0"]
 

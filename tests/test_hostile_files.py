@@ -18,7 +18,7 @@ import pytest
 
 import tfrecs
 from plans import SPEC, STEPS, example
-from tfrecs.journal import own_checksum
+from tfrecs.storage.journal import own_checksum
 from tfrecs.testing import same
 
 HOSTILE: list[Any] = [

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import tfrecs
-from tfrecs.dataset.function_digest import digest_of
+from tfrecs.dataset.transforms.function_digest import digest_of
 
 COUNT = 500
 
@@ -186,7 +186,7 @@ def test_an_index_in_the_cache_folder_is_of_one_file(
     tfrecs.open(path)
     (beside,) = path.parent.glob(".*")
     cached = tmp_path / "cache" / "tfrecs" / "indices"
-    from tfrecs.indices import _places, is_indexed
+    from tfrecs.records.index_files import _places, is_indexed
 
     assert is_indexed(path, "auto")
     beside.unlink()

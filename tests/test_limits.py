@@ -15,7 +15,7 @@ import frames
 import tfrecs
 from needs import measuring
 from test_reader import fifo
-from tfrecs.wording import counted
+from tfrecs._internal.wording import counted
 
 MB = 1 << 20
 
@@ -188,7 +188,7 @@ def test_counting_a_large_file_finds_the_record_that_is_too_long(
     tmp_path: Path, threads: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By headers, on several threads, wherever it is."""
-    monkeypatch.setattr("tfrecs.records.checked_threads", lambda _: threads)
+    monkeypatch.setattr("tfrecs.records.reader.checked_threads", lambda _: threads)
     path = tmp_path / "large"
     records = [b"x" * 1000] * 40_000
     for place in (3, 20_000, 39_999):

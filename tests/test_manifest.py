@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import frames
 import tfrecs
-from tfrecs.feature_data import features_from_data, features_to_data
+from tfrecs.features.feature_json import features_from_data, features_to_data
 from torture import mutations
 
 NAME = "part-{shard:02d}-of-{num_shards:02d}.tfrecord"
@@ -89,7 +89,7 @@ def test_batches_have_the_same_digest(tmp_path: Path) -> None:
 
 
 def test_batches_written_whole_have_the_same_digest(tmp_path: Path) -> None:
-    from tfrecs.sharded import _Shard
+    from tfrecs.records.sharded import _Shard
 
     batch = tfrecs.encode_batch({"a": np.arange(100_000)})
     with tfrecs.RecordWriter(tmp_path / "b") as out:

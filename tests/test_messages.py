@@ -28,7 +28,7 @@ needs.optional("google.protobuf")
 from google.protobuf import any_pb2, descriptor_pool, json_format, text_format  # noqa: E402
 from google.protobuf.message import DecodeError, Message  # noqa: E402
 
-from tfrecs import messages  # noqa: E402
+from tfrecs.examples import messages  # noqa: E402
 
 CLASSES = [getattr(messages, name) for name in messages.__all__]
 
@@ -247,7 +247,7 @@ def test_any_carries_an_example_under_tensorflows_name(example: tfrecs.Example) 
 
 @pytest.mark.parametrize("cls", CLASSES)
 def test_a_class_says_what_and_whose_it_is(cls: type[Message]) -> None:
-    assert f"{cls.__module__}.{cls.__qualname__}" == f"tfrecs.messages.{cls.__name__}"
+    assert f"{cls.__module__}.{cls.__qualname__}" == f"{messages.__name__}.{cls.__name__}"
     assert cls.DESCRIPTOR.full_name == f"tensorflow.{cls.__name__}"
     assert getattr(tfrecs, cls.__name__) is cls
     assert cls.__doc__ is not None
@@ -307,7 +307,7 @@ def run_python(code: str, **environment: str) -> str:
 def test_the_default_pool_is_left_alone() -> None:
     assert messages.Example.DESCRIPTOR.file.pool is not descriptor_pool.Default()
     code = """
-        import tfrecs.messages
+        import tfrecs.examples.messages
         from google.protobuf import descriptor_pool
         try:
             descriptor_pool.Default().FindMessageTypeByName("tensorflow.Example")
@@ -342,7 +342,7 @@ def test_the_pure_python_runtime_does_as_well() -> None:
     code = """
         import doctest, pickle
         from google.protobuf.internal import api_implementation
-        from tfrecs import messages
+        from tfrecs.examples import messages
         example = messages.Example()
         example.features.feature["a"].int64_list.value.append(1)
         assert pickle.loads(pickle.dumps(example)) == example
@@ -358,7 +358,7 @@ def test_without_protobuf_the_error_says_what_to_install() -> None:
         import sys
         sys.modules["google.protobuf"] = None
         try:
-            import tfrecs.messages
+            import tfrecs.examples.messages
         except ImportError as error:
             print(error)
     """

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import tfrecs
-from tfrecs.parsing import missing
+from tfrecs.parsing import missing_features as missing
 
 RECORD = tfrecs.encode_example({"label": 1})
 SEQUENCE = tfrecs.encode_sequence_example({"label": 1}, {"tokens": [[1]]})

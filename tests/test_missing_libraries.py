@@ -13,7 +13,7 @@ import pytest
 
 import tfrecs
 from needs import MODULES, OPTIONAL, REPO
-from tfrecs.leaves import EXTRAS, NO_EXTRA, load
+from tfrecs._internal.optional import EXTRAS, NO_EXTRA, load
 
 # For each library, calls that need it.
 CALLS = {
@@ -21,7 +21,7 @@ CALLS = {
         "tfrecs.decode_image(b'')",
         "tfrecs.encode_image([[[0]]], 'png')",
         "tfrecs.Dataset([b'a']).decode_images(None)",
-        "tfrecs.convert.convert_images",
+        "tfrecs.convert_images",
         "tfrecs.tf.io.decode_jpeg(b'')",
     ],
     "datasets": [
@@ -51,9 +51,9 @@ ELSEWHERE = {"rich", "typer", "tqdm", "simplejpeg"}
 
 # The modules of ours that cannot be imported without a library, for those who import them by name.
 LEAVES = {
-    "PIL": ["media.images", "convert.images"],
+    "PIL": ["media.images", "formats.images"],
     "datasets": ["integrations.huggingface"],
-    "google": ["messages", "protos"],
+    "google": ["examples.messages", "examples.protos"],
     "jax": ["integrations.jax"],
     "keras": ["integrations.keras"],
     "ml_dtypes": ["integrations.ml_dtypes"],
@@ -154,16 +154,17 @@ def test_only_leaves_need_optional_libraries() -> None:
     }
     while more := {name for name, found in imports.items() if found & leaves} - leaves:
         leaves |= more
-    rooms = ("integrations", "media", "cli", "convert", "messages", "protos")
-    assert {name for name in leaves if name.split(".")[1] not in rooms} == set()
+    rooms = tuple(f"tfrecs.{room}." for room in ("integrations", "media", "cli", "formats"))
+    others = {"tfrecs.examples.messages", "tfrecs.examples.protos"}
+    assert {name for name in leaves if not name.startswith(rooms)} <= others
 
 
 def test_public_names_alone_are_listed() -> None:
     listed = {name for name in dir(tfrecs) if not name.startswith("_")}
-    assert listed == {*tfrecs.__all__, "convert", "errors", "testing", "tf"}
+    assert listed == {*tfrecs.__all__, "errors", "formats", "testing", "tf"}
 
 
-@pytest.mark.parametrize("module", ["convert", "errors", "testing", "tf"])
+@pytest.mark.parametrize("module", ["errors", "formats", "testing", "tf"])
 def test_public_modules_need_no_import_of_their_own(module: str) -> None:
     script = f"import tfrecs; print(tfrecs.{module}.__name__)"
     done = subprocess.run(

@@ -72,9 +72,9 @@ def test_mutants_of_python() -> None:
 
 
 def test_every_mutant_of_this_package_parses() -> None:
-    path = REPO / "python" / "tfrecs" / "dataset" / "dealt.py"
+    path = REPO / "python" / "tfrecs" / "dataset" / "distributed" / "shard_iterator.py"
     source = path.read_text()
-    mutants = python_mutants("dealt.py", source)
+    mutants = python_mutants("shard_iterator.py", source)
     assert len(mutants) > 100
     for mutant in mutants:
         changed = mutant.applied(source)
@@ -302,7 +302,7 @@ def test_a_sample_is_repeated_by_its_seed() -> None:
 
 def test_a_sample_counts() -> None:
     """What is registered, or does not compile, is passed over."""
-    path = "python/tfrecs/dataset/dealt.py"
+    path = "python/tfrecs/dataset/distributed/shard_iterator.py"
     source = (REPO / path).read_text()
     mutants = python_mutants(path, source)[:6]
     entry = "\n".join([path, *mutants[0].diff(source), "= it is a test"])

@@ -16,8 +16,8 @@ import pytest
 
 import needs
 import tfrecs
-from tfrecs.convert import convert_csv
-from tfrecs.convert.images import convert_images
+from tfrecs.formats import convert_csv
+from tfrecs.formats.images import convert_images
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tfrecs import tf
-from tfrecs.tf.data.bound import bound
+from tfrecs.tf.data.closures import bound
 from tfrecs.tf.data.elements import Function
 
 FACTOR = 2

@@ -11,8 +11,8 @@ import pytest
 
 import tfrecs
 from tfrecs import tf
-from tfrecs.dataset.files import Files
-from tfrecs.dataset.iterator import sources_of
+from tfrecs.dataset.run.iterator import sources_of
+from tfrecs.dataset.sources.files import Files
 from tfrecs.testing import assert_resumes
 
 SPEC: dict[str, Any] = {

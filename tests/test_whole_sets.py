@@ -20,8 +20,8 @@ import needs
 import tfrecs
 from faults.run import HERE, run_script
 from faults.sets import NEW, OLD, PATTERN, WAYS, seen
-from tfrecs.convert import convert_csv
-from tfrecs.journal import own_checksum
+from tfrecs.formats import convert_csv
+from tfrecs.storage.journal import own_checksum
 
 
 @pytest.fixture(scope="session")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import frames
 import tfrecs
 from tfrecs import _core
-from tfrecs.batch import Batch
+from tfrecs.columns.batch import Batch
 
 Step = tuple[Any, ...]
 

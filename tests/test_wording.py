@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import tfrecs
-from tfrecs.arrays import BytesArray
 from tfrecs.media.batches import DecodedBatch
+from tfrecs.tensors import BytesArray
 
 # Counts before nouns that do not fit each other.
 MISFIT = re.compile(

@@ -176,7 +176,7 @@ def wave(frames: int) -> bytes:
 
 
 def conversions() -> dict[str, Callable[[], Any]]:
-    from tfrecs.convert import convert_csv, convert_images
+    from tfrecs.formats import convert_csv, convert_images
 
     def command(*arguments: str) -> int:
         from tfrecs.cli import main as run

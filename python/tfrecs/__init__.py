@@ -13,9 +13,8 @@ Every exception is an Error, but for the TypeError and IndexError of Python's ow
 
 from typing import TYPE_CHECKING, Any
 
-from tfrecs.access import IndexedRecords, open  # noqa: A004 - as gzip.open
-from tfrecs.arrays import BytesArray, RaggedTensor, SparseTensor
-from tfrecs.batch import Batch
+from tfrecs._internal.optional import load as _load
+from tfrecs.columns.batch import Batch
 from tfrecs.errors import (
     CorruptRecordError,
     Error,
@@ -31,9 +30,9 @@ from tfrecs.errors import (
     StateError,
     TruncatedFileError,
 )
-from tfrecs.events import follow_events, read_events
-from tfrecs.example_lists import encode_example_list, parse_example_list
-from tfrecs.examples import (
+from tfrecs.examples.events import follow_events, read_events
+from tfrecs.examples.example_lists import encode_example_list, parse_example_list
+from tfrecs.examples.rows import (
     decode_batch,
     decode_example,
     decode_sequence_example,
@@ -41,6 +40,7 @@ from tfrecs.examples import (
     encode_example,
     encode_sequence_example,
 )
+from tfrecs.examples.sequences import decode_sequence_batch, encode_sequence_batch
 from tfrecs.expressions import col
 from tfrecs.features import (
     FixedLenFeature,
@@ -49,26 +49,26 @@ from tfrecs.features import (
     SparseFeature,
     VarLenFeature,
 )
-from tfrecs.indices import build_index
-from tfrecs.journal import FinishedSet
-from tfrecs.leaves import load as _load
-from tfrecs.leftovers import leftovers
-from tfrecs.manifest import Manifest, read_manifest
 from tfrecs.parsing import (
     parse_example,
     parse_sequence_example,
     parse_single_example,
     parse_single_sequence_example,
 )
-from tfrecs.ranges import FileRange, Range, plan_ranges, read_range
-from tfrecs.raw import decode_raw
-from tfrecs.records import RecordReader, Records, count, verify
-from tfrecs.salvage import RepairReport, Salvage, SkippedRegion, repair, salvage
-from tfrecs.sequences import decode_sequence_batch, encode_sequence_batch
-from tfrecs.sharded import ShardedWriter
-from tfrecs.staging import new_folder
-from tfrecs.tensors import parse_tensor, serialize_tensor
-from tfrecs.writer import RecordWriter
+from tfrecs.records.index_files import build_index
+from tfrecs.records.indexed import IndexedRecords, open  # noqa: A004 - as gzip.open
+from tfrecs.records.manifest import Manifest, read_manifest
+from tfrecs.records.ranges import FileRange, Range, plan_ranges, read_range
+from tfrecs.records.reader import RecordReader, Records, count, verify
+from tfrecs.records.salvage import RepairReport, Salvage, SkippedRegion, repair, salvage
+from tfrecs.records.sharded import ShardedWriter
+from tfrecs.records.writer import RecordWriter
+from tfrecs.storage.journal import FinishedSet
+from tfrecs.storage.leftovers import leftovers
+from tfrecs.storage.staging import new_folder
+from tfrecs.tensors import BytesArray, RaggedTensor, SparseTensor
+from tfrecs.tensors.decode_raw import decode_raw
+from tfrecs.tensors.tensor_proto import parse_tensor, serialize_tensor
 
 if TYPE_CHECKING:
     from tfrecs.dataset import (
@@ -77,10 +77,7 @@ if TYPE_CHECKING:
         DatasetStats,
         make_batched_features_dataset,
     )
-    from tfrecs.media.audio import Audio, decode_audio
-    from tfrecs.media.batches import DecodedBatch
-    from tfrecs.media.images import decode_image, encode_image
-    from tfrecs.messages import (
+    from tfrecs.examples.messages import (
         BytesList,
         Example,
         Feature,
@@ -91,7 +88,12 @@ if TYPE_CHECKING:
         Int64List,
         SequenceExample,
     )
-    from tfrecs.protos import decode_proto
+    from tfrecs.examples.protos import decode_proto
+    from tfrecs.formats.csv import convert_csv
+    from tfrecs.formats.images import convert_images
+    from tfrecs.media.audio import Audio, decode_audio
+    from tfrecs.media.batches import DecodedBatch
+    from tfrecs.media.images import decode_image, encode_image
 
 __version__ = "0.1.0"
 
@@ -146,6 +148,8 @@ __all__ = [
     "VarLenFeature",
     "build_index",
     "col",
+    "convert_csv",
+    "convert_images",
     "count",
     "decode_audio",
     "decode_batch",
@@ -187,29 +191,31 @@ __all__ = [
 # and a dataset is many small modules, which whoever only reads records need not wait for.
 _LATER = {
     "Audio": "tfrecs.media.audio",
-    "BytesList": "tfrecs.messages",
+    "BytesList": "tfrecs.examples.messages",
     "Dataset": "tfrecs.dataset",
     "DatasetIterator": "tfrecs.dataset",
     "DatasetStats": "tfrecs.dataset",
     "DecodedBatch": "tfrecs.media.batches",
-    "Example": "tfrecs.messages",
-    "Feature": "tfrecs.messages",
-    "FeatureList": "tfrecs.messages",
-    "FeatureLists": "tfrecs.messages",
-    "Features": "tfrecs.messages",
-    "FloatList": "tfrecs.messages",
-    "Int64List": "tfrecs.messages",
-    "SequenceExample": "tfrecs.messages",
+    "Example": "tfrecs.examples.messages",
+    "Feature": "tfrecs.examples.messages",
+    "FeatureList": "tfrecs.examples.messages",
+    "FeatureLists": "tfrecs.examples.messages",
+    "Features": "tfrecs.examples.messages",
+    "FloatList": "tfrecs.examples.messages",
+    "Int64List": "tfrecs.examples.messages",
+    "SequenceExample": "tfrecs.examples.messages",
+    "convert_csv": "tfrecs.formats.csv",
+    "convert_images": "tfrecs.formats.images",
     "decode_audio": "tfrecs.media.audio",
     "decode_image": "tfrecs.media.images",
-    "decode_proto": "tfrecs.protos",
+    "decode_proto": "tfrecs.examples.protos",
     "encode_image": "tfrecs.media.images",
     "make_batched_features_dataset": "tfrecs.dataset",
 }
 
 
 # The modules with public names of their own.
-_MODULES = ("convert", "errors", "testing", "tf")
+_MODULES = ("errors", "formats", "testing", "tf")
 
 
 def __getattr__(name: str) -> Any:

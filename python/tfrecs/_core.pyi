@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from typing_extensions import disjoint_base
 
-from tfrecs import native as _n
+from tfrecs._internal import native_types as _n
 from tfrecs.errors import Error, ParseError
 
 __all__ = ["Buffer", "Columns", "EventDecoder", "Exclusive", "Foreign", "Gather", "IndexedFile"]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import tfrecs
-from tfrecs.convert.shards import Output, write_shards
+from tfrecs.formats.shards import Output, write_shards
 
 PATTERN = "t*-[0-9]*"
 OLD = [b"old %d" % n for n in range(7)]

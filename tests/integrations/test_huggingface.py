@@ -22,8 +22,8 @@ import tasks
 import tfrecs
 import tfrecs.testing
 from tfrecs import SpecError, StateError
-from tfrecs.dataset.iterator import DatasetIterator
-from tfrecs.dataset.stage import Run
+from tfrecs.dataset.run.iterator import DatasetIterator
+from tfrecs.dataset.run.stage import Run
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 datasets = needs.optional("datasets")

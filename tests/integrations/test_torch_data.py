@@ -21,7 +21,7 @@ import pytest
 import needs
 import tfrecs
 from loading import PLANS, RECORDS, SPEC, dealt, divided, elements, expected, numbers, write
-from tfrecs.dataset.dealt import DealtIterator, Part
+from tfrecs.dataset.distributed.shard_iterator import DealtIterator, Part
 from tfrecs.errors import MissingFileError
 
 torch = needs.optional("torch")

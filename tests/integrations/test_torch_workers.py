@@ -19,7 +19,7 @@ import needs
 import tfrecs
 from loading import PLANS, SPEC, dealt, elements, expected, numbers, plain, write
 from tfrecs import StateError
-from tfrecs.dataset.dealt import DealtIterator, Part, given_by
+from tfrecs.dataset.distributed.shard_iterator import DealtIterator, Part, given_by
 
 torch = needs.optional("torch")
 stateful = needs.optional("torchdata.stateful_dataloader")

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tfrecs
-from tfrecs import messages
+from tfrecs.examples import messages
 
 # A message as the fields to make it of, in the words of either library (tfrecs, tf.train).
 Build = Callable[[Any], Any]
@@ -180,8 +180,8 @@ def test_any_carries_one_to_the_other() -> None:
 @pytest.mark.parametrize(
     "imports",
     [
-        "import tensorflow as tf; from tfrecs import messages",
-        "from tfrecs import messages; import tensorflow as tf",
+        "import tensorflow as tf; from tfrecs.examples import messages",
+        "from tfrecs.examples import messages; import tensorflow as tf",
     ],
 )
 def test_either_may_be_imported_first(imports: str) -> None:

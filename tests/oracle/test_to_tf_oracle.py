@@ -19,8 +19,8 @@ import tasks
 import tfrecs
 import tfrecs.testing
 from tfrecs import StateError
-from tfrecs.dataset.iterator import DatasetIterator
-from tfrecs.dataset.stage import Run
+from tfrecs.dataset.run.iterator import DatasetIterator
+from tfrecs.dataset.run.stage import Run
 
 ROWS = 50
 

@@ -14,7 +14,7 @@ import tfrecs
 from tfrecs.cli.terminal import complain
 from tfrecs.cli.usage import Commands, HelpWanted, UsageError, describe
 from tfrecs.errors import Error, SpecError, file_error
-from tfrecs.folders import FoundFiles, find_files
+from tfrecs.storage.folders import FoundFiles, find_files
 
 FAILED = 1
 USAGE = 2

@@ -16,15 +16,15 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from tfrecs._internal.checks import checked_compression
+from tfrecs._internal.optional import load
+from tfrecs._internal.wording import counted, plural
 from tfrecs.cli.app import FAILED, command
 from tfrecs.cli.terminal import complain, console, say
-from tfrecs.convert.csv import convert_csv
-from tfrecs.convert.shards import Conversion
-from tfrecs.convert.shards import Progress as Callback
 from tfrecs.errors import ExistingFileError, ParseError, SpecError
-from tfrecs.leaves import load
-from tfrecs.limits import checked_compression
-from tfrecs.wording import counted, plural
+from tfrecs.formats.csv import convert_csv
+from tfrecs.formats.shards import Conversion
+from tfrecs.formats.shards import Progress as Callback
 
 _Number = TypeVar("_Number", int, float)
 
@@ -143,7 +143,7 @@ def _csv_converter(src: Path) -> Callable[..., Conversion]:
 def _image_converter() -> Callable[..., Conversion]:
     # Converting CSV files does without the library that this needs.
     try:
-        return load("tfrecs.convert.images").convert_images  # type: ignore[no-any-return]
+        return load("tfrecs.formats.images").convert_images  # type: ignore[no-any-return]
     except ModuleNotFoundError as error:
         complain(str(error))
         raise typer.Exit(FAILED) from error

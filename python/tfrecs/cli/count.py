@@ -7,7 +7,7 @@ import typer
 from tfrecs.cli.app import FAILED, MaxDecompressedBytes, MaxRecordBytes, Paths, command, files
 from tfrecs.cli.terminal import complain, say, say_json
 from tfrecs.errors import Error
-from tfrecs.records import count as count_records
+from tfrecs.records.reader import count as count_records
 
 
 @command

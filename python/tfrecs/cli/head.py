@@ -7,6 +7,8 @@ from typing import Annotated, NamedTuple
 import typer
 from rich.text import Text
 
+from tfrecs._internal.checks import UNREACHED
+from tfrecs._internal.wording import plural
 from tfrecs.cli.app import Paths, command, files
 from tfrecs.cli.preview import (
     Shown,
@@ -19,9 +21,7 @@ from tfrecs.cli.preview import (
     values_text,
 )
 from tfrecs.cli.terminal import console, printable, say, say_json
-from tfrecs.limits import UNREACHED
-from tfrecs.records import RecordReader
-from tfrecs.wording import plural
+from tfrecs.records.reader import RecordReader
 
 
 @command

@@ -7,10 +7,10 @@ from typing import Annotated, Any, Literal
 import typer
 
 from tfrecs import _core
+from tfrecs._internal.wording import plural
 from tfrecs.cli.app import Paths, command, files
 from tfrecs.cli.terminal import say, say_json
-from tfrecs.indices import write_indices
-from tfrecs.wording import plural
+from tfrecs.records.index_files import write_indices
 
 
 @command

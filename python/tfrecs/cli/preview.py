@@ -10,12 +10,12 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from tfrecs import _core
-from tfrecs.arrays import BytesArray
-from tfrecs.batch import Batch
 from tfrecs.cli.terminal import is_printable, printable
+from tfrecs.columns.batch import Batch
 from tfrecs.errors import Error
-from tfrecs.examples import FeatureList, decode_example, decode_sequence_example
-from tfrecs.tensors import parse_tensor
+from tfrecs.examples.rows import FeatureList, decode_example, decode_sequence_example
+from tfrecs.tensors import BytesArray
+from tfrecs.tensors.tensor_proto import parse_tensor
 
 Type: TypeAlias = Literal["Example", "SequenceExample", "Event", "TensorProto", "bytes"]
 Value: TypeAlias = int | float | bytes

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
+from tfrecs._internal.wording import counted, plural
 from tfrecs.cli.terminal import say
-from tfrecs.salvage import SkippedRegion
-from tfrecs.wording import counted, plural
+from tfrecs.records.salvage import SkippedRegion
 
 _MOST = 20  # regions that have a line each
 

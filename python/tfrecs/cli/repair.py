@@ -10,16 +10,16 @@ from typing import Annotated, Any
 
 import typer
 
+from tfrecs._internal.checks import checked_name
+from tfrecs._internal.wording import counted
 from tfrecs.cli.app import FAILED, MaxDecompressedBytes, MaxRecordBytes, command
 from tfrecs.cli.regions import region_as_json, say_regions
 from tfrecs.cli.terminal import complain, console, say, say_json
 from tfrecs.errors import ExistingFileError, SpecError
-from tfrecs.journal import FinishedSet, finish_sets
-from tfrecs.limits import checked_name
-from tfrecs.salvage import RepairReport, copy_sound, kept_original, salvage
-from tfrecs.salvage import repair as repair_file
-from tfrecs.wording import counted
-from tfrecs.writer import RecordWriter
+from tfrecs.records.salvage import RepairReport, copy_sound, kept_original, salvage
+from tfrecs.records.salvage import repair as repair_file
+from tfrecs.records.writer import RecordWriter
+from tfrecs.storage.journal import FinishedSet, finish_sets
 
 
 @command

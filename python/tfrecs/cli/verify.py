@@ -4,6 +4,8 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
+from tfrecs._internal.checks import Limits, checked_limits
+from tfrecs._internal.wording import counted, plural
 from tfrecs.cli.app import FAILED, MaxDecompressedBytes, MaxRecordBytes, Paths, command, files
 from tfrecs.cli.regions import region_as_json, say_regions
 from tfrecs.cli.terminal import say, say_json
@@ -15,11 +17,9 @@ from tfrecs.errors import (
     NotTFRecordError,
     TruncatedFileError,
 )
-from tfrecs.limits import Limits, checked_limits
-from tfrecs.records import FileReport, VerifyReport, verify_file
-from tfrecs.salvage import SkippedRegion
-from tfrecs.salvage import salvage as salvage_file
-from tfrecs.wording import counted, plural
+from tfrecs.records.reader import FileReport, VerifyReport, verify_file
+from tfrecs.records.salvage import SkippedRegion
+from tfrecs.records.salvage import salvage as salvage_file
 
 
 @command

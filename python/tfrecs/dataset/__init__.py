@@ -1,8 +1,8 @@
 """Pipelines from files to batches."""
 
-from tfrecs.dataset.batched_features import make_batched_features_dataset
 from tfrecs.dataset.dataset import Dataset
-from tfrecs.dataset.iterator import DatasetIterator
-from tfrecs.dataset.stats import DatasetStats
+from tfrecs.dataset.run.iterator import DatasetIterator
+from tfrecs.dataset.run.timings import DatasetStats
+from tfrecs.dataset.tf_compat import make_batched_features_dataset
 
 __all__ = ["Dataset", "DatasetIterator", "DatasetStats", "make_batched_features_dataset"]

@@ -5,31 +5,31 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Self
 
-from tfrecs.access import IndexedRecords
-from tfrecs.dataset.exports import Exports
-from tfrecs.dataset.files import Reading
-from tfrecs.dataset.iterator import DatasetIterator, sources_of
-from tfrecs.dataset.memory import RecordSource
-from tfrecs.dataset.node import Node
-from tfrecs.dataset.skipping import Losses, checked_choice
-from tfrecs.dataset.sources import Sources, source_of
-from tfrecs.dataset.spec import Spec
-from tfrecs.dataset.stage import Run
-from tfrecs.dataset.stats import DatasetStats
-from tfrecs.dataset.trace import Trace
-from tfrecs.dataset.transforms import Transforms
-from tfrecs.features import Features
-from tfrecs.leaves import integration
-from tfrecs.limits import (
+from tfrecs._internal.checks import (
     UNREACHED,
     checked_compression,
     checked_limit,
     checked_limits,
     checked_threads,
 )
-from tfrecs.paths import Paths
-from tfrecs.records import Records
-from tfrecs.salvage import SkippedRegion
+from tfrecs._internal.optional import integration
+from tfrecs.dataset.exports import Exports
+from tfrecs.dataset.methods import Transforms
+from tfrecs.dataset.plan.node import Node
+from tfrecs.dataset.plan.spec import Spec
+from tfrecs.dataset.run.iterator import DatasetIterator, sources_of
+from tfrecs.dataset.run.pass_log import Trace
+from tfrecs.dataset.run.stage import Run
+from tfrecs.dataset.run.timings import DatasetStats
+from tfrecs.dataset.sources.factory import Sources, source_of
+from tfrecs.dataset.sources.files import Reading
+from tfrecs.dataset.sources.memory import RecordSource
+from tfrecs.dataset.sources.skip_damage import Losses, checked_choice
+from tfrecs.features import Features
+from tfrecs.records.indexed import IndexedRecords
+from tfrecs.records.reader import Records
+from tfrecs.records.salvage import SkippedRegion
+from tfrecs.storage.paths import Paths
 
 _IN_ORDER = (
     "it is read in order. PyTorch's DataLoader takes ds.to_torch(); for records by number there is "

@@ -6,8 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tfrecs.dataset.node import Node
-from tfrecs.leaves import integration
+from tfrecs._internal.optional import integration
+from tfrecs.dataset.plan.node import Node
 
 
 class Exports(ABC):

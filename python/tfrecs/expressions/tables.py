@@ -10,14 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from tfrecs import _core
-from tfrecs.arrays import BytesArray, RaggedTensor, SparseTensor
-from tfrecs.arrays.byte_strings import values_of
-from tfrecs.arrays.native import column_of
-from tfrecs.dtypes import dtype_name
+from tfrecs._internal.wording import counted
 from tfrecs.errors import ParseError, feature_error
 from tfrecs.expressions.text import Mask, Values
 from tfrecs.features import Features, FixedLenFeature
-from tfrecs.wording import counted
+from tfrecs.tensors import BytesArray, RaggedTensor, SparseTensor
+from tfrecs.tensors.bytes_array import values_of
+from tfrecs.tensors.dtypes import dtype_name
+from tfrecs.tensors.native import column_of
 
 Key: TypeAlias = tuple[str, str | None]
 """A column's name, and the type that it is asked for in, if any."""

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 
 from tfrecs import _core
-from tfrecs.arrays import BytesArray, RaggedTensor, column_of
+from tfrecs.columns.dataframes import Text, plain, text_columns
 from tfrecs.errors import MissingLibraryError
-from tfrecs.frames import Text, plain, text_columns
+from tfrecs.tensors import BytesArray, RaggedTensor, column_of
 
 try:
     import pandas as pd

@@ -3,8 +3,8 @@
 from typing import Any
 
 from tfrecs import _core
+from tfrecs.columns.dataframes import Text, bool_columns, storable, text_columns
 from tfrecs.errors import MissingLibraryError
-from tfrecs.frames import Text, bool_columns, storable, text_columns
 
 try:
     import pyarrow as pa

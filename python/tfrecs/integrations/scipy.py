@@ -1,7 +1,7 @@
 """Sparse tensors as SciPy's sparse arrays."""
 
-from tfrecs.arrays import BytesArray, SparseTensor
 from tfrecs.errors import MissingLibraryError, SpecError
+from tfrecs.tensors import BytesArray, SparseTensor
 
 try:
     import scipy.sparse

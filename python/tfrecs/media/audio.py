@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tfrecs import _core
+from tfrecs._internal.checks import checked_limit, checked_threads
 from tfrecs.errors import Error, MissingLibraryError, SpecError
-from tfrecs.limits import checked_limit, checked_threads
 from tfrecs.media.batches import (
     Contents,
     DecodedBatch,

@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from tfrecs import _core
-from tfrecs.arrays import BytesArray
+from tfrecs._internal.checks import checked_threads
+from tfrecs._internal.wording import counted, plural
 from tfrecs.errors import Error, ParseError, SpecError
-from tfrecs.limits import checked_threads
 from tfrecs.media.waiting import run_threads
-from tfrecs.wording import counted, plural
+from tfrecs.tensors import BytesArray
 
 OnError: TypeAlias = Literal["raise", "skip"]
 Contents: TypeAlias = (

@@ -9,10 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tfrecs import _core
-from tfrecs.arrays import BytesArray
-from tfrecs.arrays.coercion import array_of
+from tfrecs._internal.checks import checked_limit, checked_threads
 from tfrecs.errors import MissingLibraryError, SpecError
-from tfrecs.limits import checked_limit, checked_threads
 from tfrecs.media.batches import (
     Contents,
     DecodedBatch,
@@ -26,6 +24,8 @@ from tfrecs.media.batches import (
     single,
 )
 from tfrecs.media.pixels import DTYPES, Pixels
+from tfrecs.tensors import BytesArray
+from tfrecs.tensors.coercion import array_of
 
 try:
     from PIL import Image

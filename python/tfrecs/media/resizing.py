@@ -4,8 +4,8 @@ import numpy as np
 from PIL import Image
 
 from tfrecs import _core
-from tfrecs.byte_values import array_over
 from tfrecs.media.pixels import GREY, Pixels
+from tfrecs.tensors.byte_values import array_over
 
 FILTERS = {
     "nearest": Image.Resampling.NEAREST,

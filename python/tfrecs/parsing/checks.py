@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from tfrecs.dtypes import WIRE_TYPES, fits
+from tfrecs._internal.wording import counted
 from tfrecs.errors import SpecError, feature_error
 from tfrecs.features import is_encodable
-from tfrecs.wording import counted
+from tfrecs.tensors.dtypes import WIRE_TYPES, fits
 
 _MAX_DIM = 2**31 - 1  # of an Arrow fixed-size list
 _MAX_SIZE = 2**63 - 1

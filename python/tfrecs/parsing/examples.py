@@ -6,8 +6,8 @@ from typing import Any, TypeAlias
 from tfrecs import _core
 from tfrecs.errors import SpecError
 from tfrecs.features import Features
-from tfrecs.parsing.assembly import Assembly
-from tfrecs.parsing.missing import MissingFeatures, of_function
+from tfrecs.parsing.assemble import Assembly
+from tfrecs.parsing.missing_features import MissingFeatures, of_function
 from tfrecs.parsing.plan import Plan, plan_examples
 from tfrecs.parsing.serialized import Serialized, Source, single_source, source_of
 

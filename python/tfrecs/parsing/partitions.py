@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from tfrecs.arrays import IntArray, Values
+from tfrecs._internal.wording import plural
 from tfrecs.features import (
     Partition,
     RowLengths,
@@ -20,8 +20,8 @@ from tfrecs.features import (
     UniformRowLength,
     ValueRowIds,
 )
-from tfrecs.parsing.misfits import MisfitError, require_fit
-from tfrecs.wording import plural
+from tfrecs.parsing.partition_errors import MisfitError, require_fit
+from tfrecs.tensors import IntArray, Values
 
 
 @dataclass

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from tfrecs.dtypes import dtype_name
+from tfrecs._internal.cached_property import lazily
 from tfrecs.errors import SpecError, feature_error
 from tfrecs.features import (
     Features,
@@ -24,13 +24,13 @@ from tfrecs.features import (
     VarLenFeature,
     checked_name,
 )
-from tfrecs.lazily import lazily
 from tfrecs.parsing.checks import (
     checked_default,
     checked_element_shape,
     checked_padding,
     checked_shape,
 )
+from tfrecs.tensors.dtypes import dtype_name
 
 # A column as the native decoder takes it: key, dtype, layout ("fixed", "ragged" or "repeated"),
 # shape (None: ragged), and of "fixed" the default values (None: required; a list, or for floats an

@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from tfrecs.arrays import IntArray, RaggedTensor, Values
+from tfrecs._internal.wording import counted
 from tfrecs.features import Partition, UniformRowLength
-from tfrecs.parsing.misfits import MisfitError
+from tfrecs.parsing.partition_errors import MisfitError
 from tfrecs.parsing.partitions import Nested
 from tfrecs.parsing.plan import Divided
-from tfrecs.wording import counted
+from tfrecs.tensors import IntArray, RaggedTensor, Values
 
 
 def divided(

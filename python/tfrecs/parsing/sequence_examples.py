@@ -9,9 +9,9 @@ import numpy.typing as npt
 from tfrecs import _core
 from tfrecs.errors import SpecError
 from tfrecs.features import Features
-from tfrecs.parsing.assembly import Assembly
+from tfrecs.parsing.assemble import Assembly
 from tfrecs.parsing.examples import Parsed
-from tfrecs.parsing.missing import of_function
+from tfrecs.parsing.missing_features import of_function
 from tfrecs.parsing.plan import plan_context, plan_lists
 from tfrecs.parsing.serialized import Serialized, Source, single_source, source_of
 

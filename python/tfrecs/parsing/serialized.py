@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from tfrecs import _core
-from tfrecs.arrays import BytesArray
+from tfrecs._internal.wording import counted
 from tfrecs.errors import ParseError, SpecError
-from tfrecs.wording import counted
+from tfrecs.tensors import BytesArray
 
 Serialized: TypeAlias = (
     bytes | Sequence[bytes] | _core.Records | BytesArray | npt.NDArray[np.object_ | np.bytes_]

@@ -22,32 +22,10 @@ from contextlib import contextmanager
 from typing import Any, overload
 
 from tfrecs.tf import compat, data, errors, image, io, python_io, sparse, train
-from tfrecs.tf import ops as math
-from tfrecs.tf.choosing import one_hot, where
-from tfrecs.tf.dtypes import (
-    DType,
-    as_dtype,
-    bfloat16,
-    complex64,
-    complex128,
-    double,
-    float16,
-    float32,
-    float64,
-    half,
-    int8,
-    int16,
-    int32,
-    int64,
-    string,
-    uint8,
-    uint16,
-    uint32,
-    uint64,
-)
-from tfrecs.tf.dtypes import bool_ as bool
-from tfrecs.tf.leaf import found, names_in
-from tfrecs.tf.ops import (
+from tfrecs.tf.functions import ops as math
+from tfrecs.tf.functions.choosing import one_hot, where
+from tfrecs.tf.functions.leaf import found, names_in
+from tfrecs.tf.functions.ops import (
     abs,
     add,
     argmax,
@@ -104,9 +82,31 @@ from tfrecs.tf.ops import (
     zeros,
     zeros_like,
 )
-from tfrecs.tf.python_functions import numpy_function, py_function
-from tfrecs.tf.shapes import TensorShape, TensorSpec
-from tfrecs.tf.values import RaggedTensor, SparseTensor, Tensor
+from tfrecs.tf.functions.python_functions import numpy_function, py_function
+from tfrecs.tf.tensor.dtypes import (
+    DType,
+    as_dtype,
+    bfloat16,
+    complex64,
+    complex128,
+    double,
+    float16,
+    float32,
+    float64,
+    half,
+    int8,
+    int16,
+    int32,
+    int64,
+    string,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+)
+from tfrecs.tf.tensor.dtypes import bool_ as bool
+from tfrecs.tf.tensor.shapes import TensorShape, TensorSpec
+from tfrecs.tf.tensor.values import RaggedTensor, SparseTensor, Tensor
 
 newaxis = None
 

@@ -7,9 +7,9 @@ import sys
 from importlib import import_module
 from typing import Any
 
+from tfrecs._internal.checks import checked_codec
 from tfrecs.errors import SpecError
-from tfrecs.limits import checked_codec
-from tfrecs.tf.missing import no_such
+from tfrecs.tf.functions.suggestions import no_such
 
 __all__ = ["as_bytes", "as_str", "as_str_any", "as_text", "path_to_str"]
 
@@ -59,7 +59,7 @@ def path_to_str(path: Any) -> Any:
 
 def __getattr__(name: str) -> Any:
     if name == "v1":
-        return import_module("tfrecs.tf.v1")  # which knows all of tf
+        return import_module("tfrecs.tf.v1.names")  # which knows all of tf
     if name == "v2":
         return sys.modules["tfrecs.tf"]
     raise no_such("tf.compat", name, __all__)

@@ -1,6 +1,6 @@
 """`tf.errors`: classes that the errors of tfrecs also are."""
 
-from tfrecs.status import (
+from tfrecs.errors.tf_errors import (
     AbortedError,
     AlreadyExistsError,
     CancelledError,

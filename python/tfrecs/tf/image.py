@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tfrecs.tf.images import (
+from tfrecs.tf.functions.images import (
     convert_image_dtype,
     decode_bmp,
     decode_gif,
@@ -12,8 +12,8 @@ from tfrecs.tf.images import (
     encode_jpeg,
     encode_png,
 )
-from tfrecs.tf.missing import no_such
-from tfrecs.tf.resizing import ResizeMethod, resize
+from tfrecs.tf.functions.resizing import ResizeMethod, resize
+from tfrecs.tf.functions.suggestions import no_such
 
 __all__ = [
     "ResizeMethod",

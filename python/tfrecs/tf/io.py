@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from tfrecs import raw, tensors
 from tfrecs.errors import file_error
 from tfrecs.features import (
     FixedLenFeature,
@@ -17,14 +16,13 @@ from tfrecs.features import (
     SparseFeature,
     VarLenFeature,
 )
-from tfrecs.tf import filesystem as gfile
+from tfrecs.tensors import decode_raw as raw
+from tfrecs.tensors import tensor_proto as tensors
 from tfrecs.tf import python_io
-from tfrecs.tf import static_inputs as static
-from tfrecs.tf.csv import decode_csv
-from tfrecs.tf.deferred import deferrable
-from tfrecs.tf.dtypes import as_dtype
-from tfrecs.tf.file_io import path_of
-from tfrecs.tf.images import (
+from tfrecs.tf.functions import filesystem as gfile
+from tfrecs.tf.functions.csv import decode_csv
+from tfrecs.tf.functions.file_io import path_of
+from tfrecs.tf.functions.images import (
     decode_bmp,
     decode_gif,
     decode_image,
@@ -33,16 +31,19 @@ from tfrecs.tf.images import (
     encode_jpeg,
     encode_png,
 )
-from tfrecs.tf.keywords import renamed
-from tfrecs.tf.missing import no_such
-from tfrecs.tf.parsing import (
+from tfrecs.tf.functions.keywords import renamed
+from tfrecs.tf.functions.parsing import (
     parse_example,
     parse_sequence_example,
     parse_single_example,
     parse_single_sequence_example,
 )
-from tfrecs.tf.values import Tensor, single, tensor, unwrapped, wrapped
-from tfrecs.tf.writing import TFRecordOptions, TFRecordWriter
+from tfrecs.tf.functions.suggestions import no_such
+from tfrecs.tf.functions.writing import TFRecordOptions, TFRecordWriter
+from tfrecs.tf.graph import static_inputs as static
+from tfrecs.tf.graph.deferred import deferrable
+from tfrecs.tf.tensor.dtypes import as_dtype
+from tfrecs.tf.tensor.values import Tensor, single, tensor, unwrapped, wrapped
 
 __all__ = [
     "FixedLenFeature",

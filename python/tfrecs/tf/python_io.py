@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from tfrecs.errors import TruncatedFileError
-from tfrecs.records import RecordReader
-from tfrecs.tf.file_io import path_of
-from tfrecs.tf.missing import no_such
-from tfrecs.tf.writing import TFRecordCompressionType, TFRecordOptions, TFRecordWriter
+from tfrecs.records.reader import RecordReader
+from tfrecs.tf.functions.file_io import path_of
+from tfrecs.tf.functions.suggestions import no_such
+from tfrecs.tf.functions.writing import TFRecordCompressionType, TFRecordOptions, TFRecordWriter
 
 __all__ = ["TFRecordCompressionType", "TFRecordOptions", "TFRecordWriter", "tf_record_iterator"]
 

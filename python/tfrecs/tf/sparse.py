@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfrecs.tf.deferred import deferrable
-from tfrecs.tf.missing import no_such
-from tfrecs.tf.values import SparseTensor, Tensor, single
+from tfrecs.tf.functions.suggestions import no_such
+from tfrecs.tf.graph.deferred import deferrable
+from tfrecs.tf.tensor.values import SparseTensor, Tensor, single
 
 __all__ = ["SparseTensor", "to_dense"]
 

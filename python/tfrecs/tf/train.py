@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tfrecs.leaves import load
-from tfrecs.tf.leaf import found, names_in
+from tfrecs._internal.optional import load
+from tfrecs.tf.functions.leaf import found, names_in
 
 if TYPE_CHECKING:
-    from tfrecs.messages import (
+    from tfrecs.examples.messages import (
         BytesList,
         Example,
         Feature,
@@ -36,7 +36,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     """Return a message, whose runtime is an extra, or a name of TensorFlow 1."""
     if name in __all__:
-        return getattr(load("tfrecs.messages"), name)
+        return getattr(load("tfrecs.examples.messages"), name)
     return found("tf.train", name, __all__)
 
 

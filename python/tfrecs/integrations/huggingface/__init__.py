@@ -10,12 +10,12 @@ from tfrecs.integrations.huggingface.tables import table_of  # isort: split
 
 import datasets
 
-from tfrecs.dataset.node import Node
+from tfrecs._internal.checks import checked_limit
+from tfrecs.dataset.plan.node import Node
 from tfrecs.errors import SpecError
 from tfrecs.integrations.huggingface.examples import SHARDS, Examples, per_table
 from tfrecs.integrations.huggingface.schema import features_of
 from tfrecs.integrations.huggingface.source import rows_of
-from tfrecs.limits import checked_limit
 
 __all__ = ["Examples", "dataset_of", "source_of", "table_of"]
 

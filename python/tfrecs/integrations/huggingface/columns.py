@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tfrecs.arrays import BytesArray, RaggedTensor
+from tfrecs._internal.wording import counted
 from tfrecs.errors import SpecError, feature_error
-from tfrecs.wording import counted
+from tfrecs.tensors import BytesArray, RaggedTensor
 
 
 def columns_of(table: Any, features: Any = None) -> dict[str, Any]:

@@ -12,17 +12,17 @@ import numpy as np
 from datasets.formatting import PythonFormatter
 from datasets.iterable_dataset import _BaseExamplesIterable
 
-from tfrecs.batch import Batch as Columns
-from tfrecs.dataset.batch import Batch
-from tfrecs.dataset.iterator import DatasetIterator
-from tfrecs.dataset.kinds import in_batches, parsed_of
-from tfrecs.dataset.node import Node
-from tfrecs.dataset.saved import Saved
-from tfrecs.dataset.stage import Run
+from tfrecs.columns.batch import Batch as Columns
+from tfrecs.dataset.plan.node import Node
+from tfrecs.dataset.plan.state import Saved
+from tfrecs.dataset.run.element_kind import in_batches, parsed_of
+from tfrecs.dataset.run.iterator import DatasetIterator
+from tfrecs.dataset.run.stage import Run
+from tfrecs.dataset.transforms.batch import Batch
 from tfrecs.errors import StateError
 from tfrecs.integrations.huggingface.schema import sparse_names
 from tfrecs.integrations.huggingface.tables import row_table_of, table_of
-from tfrecs.records import Records
+from tfrecs.records.reader import Records
 
 # Into how many shards a dataset can be divided, since datasets asks for a number: one that all
 # usual numbers of workers and nodes divide.

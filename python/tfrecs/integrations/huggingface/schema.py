@@ -8,14 +8,14 @@ from typing import Any
 import datasets
 import numpy as np
 
-from tfrecs.arrays import BytesArray
-from tfrecs.dataset.kinds import Parsed, parsed_of
-from tfrecs.dataset.node import Node
-from tfrecs.dataset.spec import Spec
+from tfrecs.dataset.plan.node import Node
+from tfrecs.dataset.plan.spec import Spec
+from tfrecs.dataset.run.element_kind import Parsed, parsed_of
 from tfrecs.errors import SpecError
 from tfrecs.features import Features, SparseFeature
 from tfrecs.integrations.huggingface.tables import RECORD, table_of
 from tfrecs.parsing import parse_example, parse_sequence_example
+from tfrecs.tensors import BytesArray
 
 
 def features_of(node: Node, given: Mapping[str, Any] | None) -> Any:

@@ -11,14 +11,14 @@ from typing import Any
 
 import datasets
 
-from tfrecs.dataset.node import Node
-from tfrecs.dataset.order import Length
-from tfrecs.dataset.saved import Saved, State
-from tfrecs.dataset.stage import Run, Stage
-from tfrecs.dataset.unbatch import row_of
+from tfrecs._internal.wording import counted
+from tfrecs.dataset.plan.node import Node
+from tfrecs.dataset.plan.order import Length
+from tfrecs.dataset.plan.state import Saved, State
+from tfrecs.dataset.run.stage import Run, Stage
+from tfrecs.dataset.transforms.unbatch import row_of
 from tfrecs.errors import StateError
 from tfrecs.integrations.huggingface.columns import columns_of
-from tfrecs.wording import counted
 
 # How many rows are taken at once where they are wanted one by one.
 AHEAD = 256

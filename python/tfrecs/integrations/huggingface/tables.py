@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tfrecs.arrays import BytesArray, RaggedTensor, SparseTensor
-from tfrecs.dataset.parsed import ParsedBatch
+from tfrecs.dataset.native.parsed_batch import ParsedBatch
 from tfrecs.errors import Error, MissingLibraryError, SpecError, feature_error
-from tfrecs.records import Records
+from tfrecs.records.reader import Records
+from tfrecs.tensors import BytesArray, RaggedTensor, SparseTensor
 
 try:
     import pyarrow as pa

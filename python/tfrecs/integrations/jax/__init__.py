@@ -7,11 +7,11 @@ from typing import Any
 # First: it says what to install where JAX is missing.
 from tfrecs.integrations.jax.placing import Placing, rows_of_process  # isort: split
 
-from tfrecs.dataset.node import Node
-from tfrecs.dataset.ranks import Ranks
+from tfrecs._internal.checks import checked_limit
+from tfrecs.dataset.distributed.ranks import Ranks
+from tfrecs.dataset.plan.node import Node
 from tfrecs.integrations.jax.elements import Elements
 from tfrecs.integrations.jax.loader import JaxLoader
-from tfrecs.limits import checked_limit
 
 __all__ = ["JaxLoader", "loader_of"]
 

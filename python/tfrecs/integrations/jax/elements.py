@@ -9,11 +9,11 @@ import jax
 import numpy as np
 from jax.experimental.sparse import BCOO
 
-from tfrecs.arrays import RaggedTensor, SparseTensor
-from tfrecs.arrays.dense import checked_shape, row_major_places
-from tfrecs.dataset.converted import Converter, checked_options
+from tfrecs.dataset.distributed.convert import Converter, checked_options
 from tfrecs.errors import SpecError
 from tfrecs.integrations.jax.placing import Placing
+from tfrecs.tensors import RaggedTensor, SparseTensor
+from tfrecs.tensors.dense import checked_shape, row_major_places
 
 STRINGS = ("array", "list", "str", "drop")
 RAGGED = ("splits", "padded")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from tfrecs.dataset.batch import Batch
-from tfrecs.dataset.loader import Here, Loader
-from tfrecs.dataset.node import Node
-from tfrecs.dataset.padded_batch import PaddedBatch
-from tfrecs.dataset.ranks import Ranks
+from tfrecs.dataset.distributed.loader import Here, Loader
+from tfrecs.dataset.distributed.ranks import Ranks
+from tfrecs.dataset.plan.node import Node
+from tfrecs.dataset.transforms.batch import Batch
+from tfrecs.dataset.transforms.padded_batch import PaddedBatch
 from tfrecs.errors import SpecError
 from tfrecs.integrations.jax.elements import Elements
 

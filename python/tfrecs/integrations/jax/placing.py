@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from tfrecs.dataset.narrowed import Narrowing
+from tfrecs._internal.wording import counted
+from tfrecs.dataset.distributed.narrow_dtypes import Narrowing
 from tfrecs.errors import MissingLibraryError, SpecError
-from tfrecs.wording import counted
 
 try:
     import jax

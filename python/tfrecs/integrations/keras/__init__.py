@@ -7,8 +7,8 @@ from typing import Any
 # First: it says what to install where Keras is missing.
 from tfrecs.integrations.keras.backend import rank_of_backend  # isort: split
 
-from tfrecs.dataset.node import Node
-from tfrecs.dataset.ranks import Ranks
+from tfrecs.dataset.distributed.ranks import Ranks
+from tfrecs.dataset.plan.node import Node
 from tfrecs.integrations.keras.backup import KerasBackup
 from tfrecs.integrations.keras.dataset import KerasDataset
 from tfrecs.integrations.keras.elements import Elements, Keys

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tfrecs.dataset.narrowed import Narrowing
+from tfrecs.dataset.distributed.narrow_dtypes import Narrowing
 from tfrecs.errors import MissingLibraryError
 
 try:

@@ -8,10 +8,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from tfrecs.arrays import RaggedTensor, SparseTensor
-from tfrecs.dataset.converted import Converter, checked_options
+from tfrecs.dataset.distributed.convert import Converter, checked_options
 from tfrecs.errors import SpecError
 from tfrecs.integrations.keras.backend import as_known
+from tfrecs.tensors import RaggedTensor, SparseTensor
 
 STRINGS = ("raise", "drop")
 MOST_PARTS = 3

@@ -10,7 +10,7 @@ from tfrecs.integrations.tensorflow.tensors import tensors  # isort: split
 
 import tensorflow as tf
 
-from tfrecs.dataset.node import Node
+from tfrecs.dataset.plan.node import Node
 from tfrecs.integrations.tensorflow.passes import Passes, loaded
 from tfrecs.integrations.tensorflow.signature import signature_of
 

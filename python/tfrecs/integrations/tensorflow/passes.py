@@ -6,10 +6,10 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tfrecs.dataset.iterator import DatasetIterator
-from tfrecs.dataset.node import Node
-from tfrecs.dataset.saved import State
-from tfrecs.dataset.stage import Run
+from tfrecs.dataset.plan.node import Node
+from tfrecs.dataset.plan.state import State
+from tfrecs.dataset.run.iterator import DatasetIterator
+from tfrecs.dataset.run.stage import Run
 from tfrecs.errors import StateError
 from tfrecs.integrations.tensorflow.tensors import tensors
 

@@ -7,15 +7,15 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfrecs.dataset.iterator import DatasetIterator
-from tfrecs.dataset.kinds import in_batches, pads, parsed_of
-from tfrecs.dataset.node import Node
-from tfrecs.dataset.spec import Spec
-from tfrecs.dataset.stage import Run
-from tfrecs.dtypes import WIRE_TYPES, dtype_name
+from tfrecs.dataset.plan.node import Node
+from tfrecs.dataset.plan.spec import Spec
+from tfrecs.dataset.run.element_kind import in_batches, pads, parsed_of
+from tfrecs.dataset.run.iterator import DatasetIterator
+from tfrecs.dataset.run.stage import Run
 from tfrecs.errors import SpecError
 from tfrecs.features import Features, RaggedFeature
 from tfrecs.integrations.tensorflow.tensors import tensors
+from tfrecs.tensors.dtypes import WIRE_TYPES, dtype_name
 
 _WIRE = {"bytes": tf.string, "int64": tf.int64, "float32": tf.float32}
 

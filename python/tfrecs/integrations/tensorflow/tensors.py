@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from tfrecs.arrays import BytesArray, RaggedTensor, SparseTensor
 from tfrecs.errors import MissingLibraryError
-from tfrecs.records import Records
+from tfrecs.records.reader import Records
+from tfrecs.tensors import BytesArray, RaggedTensor, SparseTensor
 
 try:
     import tensorflow as tf

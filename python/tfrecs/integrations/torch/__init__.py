@@ -7,13 +7,13 @@ from typing import Any
 # First: it says what to install where PyTorch is missing.
 from tfrecs.integrations.torch.tensors import nested_tensor, sparse_coo_tensor  # isort: split
 
-from tfrecs.dataset.node import Node
-from tfrecs.dataset.ranks import Ranks
+from tfrecs._internal.checks import checked_limit
+from tfrecs.dataset.distributed.ranks import Ranks
+from tfrecs.dataset.plan.node import Node
 from tfrecs.integrations.torch.dataset import TorchDataset, TorchIterator, distributed_rank
 from tfrecs.integrations.torch.device import road_to
 from tfrecs.integrations.torch.elements import Elements
 from tfrecs.integrations.torch.loader import TorchLoader
-from tfrecs.limits import checked_limit
 
 __all__ = [
     "TorchDataset",

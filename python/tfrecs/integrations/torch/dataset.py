@@ -10,9 +10,9 @@ import torch
 from torch.utils.data import IterableDataset, get_worker_info
 
 from tfrecs import _core
-from tfrecs.dataset.dealt import DealtIterator
-from tfrecs.dataset.node import Node
-from tfrecs.dataset.ranks import Ranks, known_length
+from tfrecs.dataset.distributed.ranks import Ranks, known_length
+from tfrecs.dataset.distributed.shard_iterator import DealtIterator
+from tfrecs.dataset.plan.node import Node
 from tfrecs.errors import Error
 from tfrecs.integrations.torch.elements import Elements
 from tfrecs.integrations.torch.epochs import Epochs, Pass, cohort_of

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import torch
 
-from tfrecs.dataset.loader import Here, Road
+from tfrecs.dataset.distributed.loader import Here, Road
 from tfrecs.integrations.torch.elements import moved
 
 Sent: TypeAlias = tuple[Any, list[torch.Tensor], Any]

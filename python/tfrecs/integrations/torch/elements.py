@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import torch
 
-from tfrecs.arrays import BytesArray, RaggedTensor, SparseTensor
 from tfrecs.errors import Error, SpecError, feature_error
 from tfrecs.integrations.torch.tensors import nested_tensor, sparse_coo_tensor, tensor
-from tfrecs.records import Records
+from tfrecs.records.reader import Records
+from tfrecs.tensors import BytesArray, RaggedTensor, SparseTensor
 
 STRINGS = ("list", "str", "array", "drop")
 RAGGED = ("nested", "padded", "list")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tfrecs.dataset.loader import Beginning, Here, Road
-from tfrecs.dataset.node import Node
-from tfrecs.dataset.ranks import Ranks
+from tfrecs.dataset.distributed.loader import Beginning, Here, Road
+from tfrecs.dataset.distributed.ranks import Ranks
+from tfrecs.dataset.plan.node import Node
 from tfrecs.integrations.torch.elements import Elements
 from tfrecs.integrations.torch.numbered import DataLoaderParts
 from tfrecs.integrations.torch.states import position

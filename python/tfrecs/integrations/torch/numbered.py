@@ -15,7 +15,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from tfrecs.dataset.loader import Loader, LoaderIterator
+from tfrecs.dataset.distributed.loader import Loader, LoaderIterator
 
 
 class DataLoaderParts(Loader):

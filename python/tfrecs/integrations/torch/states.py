@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tfrecs.dataset.dealt import Given, given_by
-from tfrecs.dataset.node import Node
-from tfrecs.dataset.saved import Saved
+from tfrecs.dataset.distributed.shard_iterator import Given, given_by
+from tfrecs.dataset.plan.node import Node
+from tfrecs.dataset.plan.state import Saved
 from tfrecs.errors import StateError
 
 # More workers than anybody has.

@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from tfrecs.arrays import BytesArray, RaggedTensor, SparseTensor, Values
-from tfrecs.arrays.dense import check_indices, checked_shape
 from tfrecs.errors import MissingLibraryError, SpecError
+from tfrecs.tensors import BytesArray, RaggedTensor, SparseTensor, Values
+from tfrecs.tensors.dense import check_indices, checked_shape
 
 try:
     import torch

@@ -6,7 +6,7 @@ from tfrecs.tf.data import experimental
 from tfrecs.tf.data.dataset import AUTOTUNE, Dataset, Options, checked_dataset
 from tfrecs.tf.data.files import FixedLengthRecordDataset, TextLineDataset, TFRecordDataset
 from tfrecs.tf.data.iterators import DatasetIterator, GraphIterator
-from tfrecs.tf.missing import no_such
+from tfrecs.tf.functions.suggestions import no_such
 
 INFINITE_CARDINALITY = -1
 UNKNOWN_CARDINALITY = -2

@@ -10,21 +10,21 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tfrecs.dataset.batch import Batch
-from tfrecs.dataset.bucket import Bucket
-from tfrecs.dataset.files import Files
-from tfrecs.dataset.foreign import Foreign
-from tfrecs.dataset.interleave import Interleave
-from tfrecs.dataset.map import Filter
-from tfrecs.dataset.mix import Mix
-from tfrecs.dataset.node import Node, Step
-from tfrecs.dataset.order import ENDLESS, Length
-from tfrecs.dataset.repeat import Repeat
-from tfrecs.dataset.several import Several
-from tfrecs.dataset.take import Skip
-from tfrecs.dataset.unbatch import Unbatch
+from tfrecs._internal.wording import counted
+from tfrecs.dataset.plan.node import Node, Step
+from tfrecs.dataset.plan.order import ENDLESS, Length
+from tfrecs.dataset.sources.files import Files
+from tfrecs.dataset.sources.text import Foreign
+from tfrecs.dataset.transforms.batch import Batch
+from tfrecs.dataset.transforms.bucket import Bucket
+from tfrecs.dataset.transforms.interleave import Interleave
+from tfrecs.dataset.transforms.map import Filter
+from tfrecs.dataset.transforms.mix import Mix
+from tfrecs.dataset.transforms.multi_source import Several
+from tfrecs.dataset.transforms.repeat import Repeat
+from tfrecs.dataset.transforms.take import Skip
+from tfrecs.dataset.transforms.unbatch import Unbatch
 from tfrecs.tf.data.steps import AllSkipped
-from tfrecs.wording import counted
 
 INFINITE, UNKNOWN = -1, -2
 

@@ -6,25 +6,25 @@ import secrets
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Self
 
+from tfrecs._internal.checks import checked_limit, checked_threads
 from tfrecs.dataset import Dataset as Plan
-from tfrecs.dataset.batch import Batch
-from tfrecs.dataset.cache_file import CacheFile
-from tfrecs.dataset.kinds import parsed_of, parsed_where_read
+from tfrecs.dataset.run.element_kind import parsed_of, parsed_where_read
+from tfrecs.dataset.transforms.batch import Batch
+from tfrecs.dataset.transforms.cache_file import CacheFile
 from tfrecs.errors import MissingFileError, SpecError
-from tfrecs.limits import checked_limit, checked_threads
-from tfrecs.paths import local_path
-from tfrecs.tf.conversion import integer
-from tfrecs.tf.data import making, padding
-from tfrecs.tf.data.bound import bound
+from tfrecs.storage.paths import local_path
+from tfrecs.tf.data import factories, padding
 from tfrecs.tf.data.cardinality import INFINITE, UNKNOWN, cardinality_of
+from tfrecs.tf.data.closures import bound
 from tfrecs.tf.data.elements import Function, applied, normal
 from tfrecs.tf.data.iterators import DatasetIterator, GraphIterator, NumpyIterator
 from tfrecs.tf.data.parsed_ahead import ParsedAhead
 from tfrecs.tf.data.steps import AllSkipped, Formed, SameEachTime
 from tfrecs.tf.data.tracing import gives_records, stacks, traced
-from tfrecs.tf.missing import no_such
-from tfrecs.tf.ops import constant
-from tfrecs.tf.values import Tensor, tensor, wrapped
+from tfrecs.tf.functions.ops import constant
+from tfrecs.tf.functions.suggestions import no_such
+from tfrecs.tf.tensor.conversion import integer
+from tfrecs.tf.tensor.values import Tensor, tensor, wrapped
 
 AUTOTUNE = -1
 
@@ -45,7 +45,7 @@ def _truth(value: Any) -> bool:
     return bool(made)
 
 
-class Dataset(making.Making, Iterable[Any]):
+class Dataset(factories.Making, Iterable[Any]):
     """As `tf.data.Dataset`: a plan, whose elements are values, or tuples and dicts of them.
 
     What only reads, shuffles, divides, batches, and parses records with constant features, runs
@@ -71,7 +71,7 @@ class Dataset(making.Making, Iterable[Any]):
     @classmethod
     def of(cls, plan: Plan, form: Formed | None = None) -> Dataset:
         """Return the dataset of a plan of ours."""
-        made: Dataset = making.for_library(Dataset)(plan, form)
+        made: Dataset = factories.for_library(Dataset)(plan, form)
         return made
 
     @property  # type: ignore[misc]
@@ -80,7 +80,7 @@ class Dataset(making.Making, Iterable[Any]):
 
         isinstance() asks for this, so a dataset that was made before `import keras` changes here.
         """
-        fitted = making.for_library(Dataset)
+        fitted = factories.for_library(Dataset)
         if type(self) is Dataset and fitted is not Dataset:
             object.__dict__["__class__"].__set__(self, fitted)
         return type(self)
@@ -397,7 +397,7 @@ class Dataset(making.Making, Iterable[Any]):
             InvalidArgumentError: None does.
         """
         try:
-            names = Dataset.of(making.listed_files(file_pattern))
+            names = Dataset.of(factories.listed_files(file_pattern))
         except MissingFileError as error:
             raise SpecError(f"No files matched pattern: {error}") from error
         count = len(names)

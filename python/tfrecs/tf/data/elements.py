@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from tfrecs import arrays
-from tfrecs.tf.data.bound import bound
-from tfrecs.tf.deferred import SparseTensorValue, fetched, is_deferred
-from tfrecs.tf.python_errors import in_dataset
-from tfrecs.tf.structures import like, mapped
-from tfrecs.tf.values import RaggedTensor, SparseTensor, Tensor, tensor, unwrapped, wrapped
+from tfrecs import tensors
+from tfrecs.tf.data.closures import bound
+from tfrecs.tf.functions.python_errors import in_dataset
+from tfrecs.tf.graph.deferred import SparseTensorValue, fetched, is_deferred
+from tfrecs.tf.tensor.nest import like, mapped
+from tfrecs.tf.tensor.values import RaggedTensor, SparseTensor, Tensor, tensor, unwrapped, wrapped
 
 
 class Function:
@@ -76,10 +76,10 @@ def _normal(made: Any) -> Any:
     return unwrapped(tensor(made))
 
 
-def _sparse(indices: Any, values: Any, dense_shape: Any) -> arrays.SparseTensor:
+def _sparse(indices: Any, values: Any, dense_shape: Any) -> tensors.SparseTensor:
     """Return the sparse tensor of three parts, as TensorFlow makes one of a SparseTensorValue."""
     places, shape = (np.asarray(tensor(one, "int64")) for one in (indices, dense_shape))
-    return arrays.SparseTensor(places, normal(tensor(values)), shape)
+    return tensors.SparseTensor(places, normal(tensor(values)), shape)
 
 
 def _first(values: Any) -> Any:
@@ -87,12 +87,12 @@ def _first(values: Any) -> Any:
 
 
 def as_numpy(value: Any) -> Any:
-    """Return an element of ours as `as_numpy_iterator` gives it: sparse tensors as arrays."""
+    """Return an element of ours as `as_numpy_iterator` gives it: sparse tensors as tensors."""
     return mapped(_numpy_of, value)
 
 
 def _numpy_of(value: Any) -> Any:
-    return value.to_dense() if isinstance(value, arrays.SparseTensor) else fetched(wrapped(value))
+    return value.to_dense() if isinstance(value, tensors.SparseTensor) else fetched(wrapped(value))
 
 
 def flat(structure: Any) -> list[Any]:

@@ -7,14 +7,14 @@ from dataclasses import replace
 from typing import Any
 
 from tfrecs import dataset as ours
-from tfrecs.dataset.files import Files
-from tfrecs.dataset.node import Node
+from tfrecs.dataset.plan.node import Node
+from tfrecs.dataset.sources.files import Files
 from tfrecs.errors import SpecError
-from tfrecs.tf.conversion import integer
 from tfrecs.tf.data.dataset import AUTOTUNE, Dataset, checked_dataset
 from tfrecs.tf.data.files import TFRecordDataset
-from tfrecs.tf.missing import no_such
-from tfrecs.tf.values import Tensor, tensor, unwrapped
+from tfrecs.tf.functions.suggestions import no_such
+from tfrecs.tf.tensor.conversion import integer
+from tfrecs.tf.tensor.values import Tensor, tensor, unwrapped
 
 __all__ = ["AUTOTUNE", "cardinality", "make_batched_features_dataset", "shuffle_and_repeat"]
 

@@ -8,18 +8,18 @@ from typing import Any
 
 import numpy as np
 
+from tfrecs._internal.checks import checked_integer, checked_limits, checked_threads
 from tfrecs.dataset import Dataset as Plan
-from tfrecs.dataset.files import Files, Reading
-from tfrecs.dataset.foreign import Foreign
-from tfrecs.dataset.node import Node
-from tfrecs.dataset.spec import Spec
+from tfrecs.dataset.plan.node import Node
+from tfrecs.dataset.plan.spec import Spec
+from tfrecs.dataset.sources.files import Files, Reading
+from tfrecs.dataset.sources.text import Foreign
 from tfrecs.errors import SpecError
-from tfrecs.limits import checked_integer, checked_limits, checked_threads
-from tfrecs.paths import local_path
-from tfrecs.tf.conversion import integer
+from tfrecs.storage.paths import local_path
 from tfrecs.tf.data.dataset import AUTOTUNE, Dataset
 from tfrecs.tf.data.rows import Generated, listed
-from tfrecs.tf.values import Tensor
+from tfrecs.tf.tensor.conversion import integer
+from tfrecs.tf.tensor.values import Tensor
 
 Opener = Callable[[tuple[str, ...], int], Node]
 

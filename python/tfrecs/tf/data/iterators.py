@@ -7,10 +7,10 @@ from typing import Any
 
 from tfrecs import _core
 from tfrecs.errors import SpecError
-from tfrecs.status import FailedPreconditionError, OutOfRangeError
+from tfrecs.errors.tf_errors import FailedPreconditionError, OutOfRangeError
 from tfrecs.tf.data.elements import as_numpy
-from tfrecs.tf.deferred import Deferred, Upcoming
-from tfrecs.tf.values import Tensor, wrapped
+from tfrecs.tf.graph.deferred import Deferred, Upcoming
+from tfrecs.tf.tensor.values import Tensor, wrapped
 
 
 class Optional:

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from tfrecs.arrays import RaggedTensor, SparseTensor
 from tfrecs.dataset import Dataset as Plan
 from tfrecs.errors import SpecError
-from tfrecs.tf.values import single, unwrapped
+from tfrecs.tensors import RaggedTensor, SparseTensor
+from tfrecs.tf.tensor.values import single, unwrapped
 
 
 @dataclass(frozen=True)

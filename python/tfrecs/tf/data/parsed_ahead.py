@@ -14,14 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from tfrecs.arrays import BytesArray, SparseTensor
-from tfrecs.dataset.node import Step
-from tfrecs.dataset.saved import Saved, State
-from tfrecs.dataset.stage import Behind, Run, Stage
+from tfrecs.dataset.plan.node import Step
+from tfrecs.dataset.plan.state import Saved, State
+from tfrecs.dataset.run.stage import Behind, Run, Stage
 from tfrecs.errors import ParseError
 from tfrecs.parsing import parse_example
-from tfrecs.tf.parsing import Features, ParsedRecord
-from tfrecs.tf.values import Tensor, wrapped
+from tfrecs.tensors import BytesArray, SparseTensor
+from tfrecs.tf.functions.parsing import Features, ParsedRecord
+from tfrecs.tf.tensor.values import Tensor, wrapped
 
 # So many are parsed together.
 TOGETHER = 128

@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from tfrecs.arrays import SparseTensor
-from tfrecs.dataset.order import Length
-from tfrecs.dataset.root import Root
-from tfrecs.dataset.saved import Saved, State
-from tfrecs.dataset.stage import Run, Stage
-from tfrecs.dataset.unbatch import sparse_row
+from tfrecs.dataset.plan.order import Length
+from tfrecs.dataset.plan.source import Root
+from tfrecs.dataset.plan.state import Saved, State
+from tfrecs.dataset.run.stage import Run, Stage
+from tfrecs.dataset.transforms.unbatch import sparse_row
 from tfrecs.errors import SpecError
+from tfrecs.tensors import SparseTensor
 from tfrecs.tf.data.elements import flat
-from tfrecs.tf.structures import like
+from tfrecs.tf.tensor.nest import like
 
 
 @dataclass(frozen=True, eq=False)

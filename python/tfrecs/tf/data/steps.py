@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tfrecs.dataset.node import Node, Step
-from tfrecs.dataset.one_by_one import OneByOne
-from tfrecs.dataset.saved import Saved
-from tfrecs.dataset.stage import Run, Stage
-from tfrecs.dataset.take import Take
-from tfrecs.tf.structures import mapped
+from tfrecs.dataset.plan.node import Node, Step
+from tfrecs.dataset.plan.state import Saved
+from tfrecs.dataset.run.stage import Run, Stage
+from tfrecs.dataset.transforms.one_by_one import OneByOne
+from tfrecs.dataset.transforms.take import Take
+from tfrecs.tf.tensor.nest import mapped
 
 
 @dataclass(frozen=True)

@@ -15,19 +15,19 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tfrecs.dataset.cache import Cache
-from tfrecs.dataset.files import Files
-from tfrecs.dataset.foreign import Foreign
-from tfrecs.dataset.interleave import Interleave
-from tfrecs.dataset.kinds import ALIKE
-from tfrecs.dataset.memory import Pool
-from tfrecs.dataset.node import Node
-from tfrecs.dataset.spec import Spec
+from tfrecs.dataset.plan.node import Node
+from tfrecs.dataset.plan.spec import Spec
+from tfrecs.dataset.run.element_kind import ALIKE
+from tfrecs.dataset.sources.files import Files
+from tfrecs.dataset.sources.memory import Pool
+from tfrecs.dataset.sources.text import Foreign
+from tfrecs.dataset.transforms.cache import Cache
+from tfrecs.dataset.transforms.interleave import Interleave
 from tfrecs.features import FixedLenFeature, SparseFeature, VarLenFeature
 from tfrecs.tf.data.steps import Picked, SameEachTime
-from tfrecs.tf.deferred import Deferred, Looked, deferring
-from tfrecs.tf.parsing import EXAMPLE, EXAMPLES, SEQUENCE, SEQUENCES, Features
-from tfrecs.tf.structures import like
+from tfrecs.tf.functions.parsing import EXAMPLE, EXAMPLES, SEQUENCE, SEQUENCES, Features
+from tfrecs.tf.graph.deferred import Deferred, Looked, deferring
+from tfrecs.tf.tensor.nest import like
 
 
 @dataclass(frozen=True)

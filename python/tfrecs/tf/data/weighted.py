@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from tfrecs.dataset.order import Length
-from tfrecs.dataset.saved import Saved, State
-from tfrecs.dataset.several import Several, Stages
-from tfrecs.dataset.stage import Run, Stage
+from tfrecs.dataset.plan.order import Length
+from tfrecs.dataset.plan.state import Saved, State
+from tfrecs.dataset.run.stage import Run, Stage
+from tfrecs.dataset.transforms.multi_source import Several, Stages
 from tfrecs.errors import SpecError
 
 

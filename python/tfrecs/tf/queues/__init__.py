@@ -13,10 +13,13 @@ and at the latest with the process. Where none were started, whoever takes from 
 from types import SimpleNamespace
 from typing import Any
 
-from tfrecs.tf import filesystem as gfile
-from tfrecs.tf import io_v1, ops_v1, python_functions, sparse
-from tfrecs.tf.deferred import SparseTensorValue
+from tfrecs.tf import sparse
+from tfrecs.tf.functions import filesystem as gfile
+from tfrecs.tf.functions import python_functions
+from tfrecs.tf.graph.deferred import SparseTensorValue
 from tfrecs.tf.queues import batching, config, graph, queue, readers, threads
+from tfrecs.tf.v1 import io as io_v1
+from tfrecs.tf.v1 import ops as ops_v1
 
 _MOVED = (
     "FixedLenFeature FixedLenSequenceFeature SparseFeature VarLenFeature decode_csv decode_raw "

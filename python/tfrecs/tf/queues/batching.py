@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from tfrecs.errors import SpecError
-from tfrecs.status import OutOfRangeError
-from tfrecs.tf.deferred import Deferred
-from tfrecs.tf.filesystem import glob
+from tfrecs.errors.tf_errors import OutOfRangeError
+from tfrecs.tf.functions.filesystem import glob
+from tfrecs.tf.graph.deferred import Deferred
 from tfrecs.tf.queues.queue import FIFOQueue, PaddingFIFOQueue, RandomShuffleQueue
 from tfrecs.tf.queues.threads import QueueRunner, add_queue_runner
-from tfrecs.tf.shapes import TensorShape
-from tfrecs.tf.values import Tensor, tensor
+from tfrecs.tf.tensor.shapes import TensorShape
+from tfrecs.tf.tensor.values import Tensor, tensor
 
 
 def input_producer(

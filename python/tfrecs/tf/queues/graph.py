@@ -11,10 +11,10 @@ from typing import Any, Self
 from weakref import WeakSet
 
 from tfrecs.errors import SpecError
-from tfrecs.status import CancelledError
-from tfrecs.tf.deferred import Deferred, computed, fed, fetched
-from tfrecs.tf.structures import mapped
-from tfrecs.tf.values import RaggedTensor, SparseTensor, Tensor
+from tfrecs.errors.tf_errors import CancelledError
+from tfrecs.tf.graph.deferred import Deferred, computed, fed, fetched
+from tfrecs.tf.tensor.nest import mapped
+from tfrecs.tf.tensor.values import RaggedTensor, SparseTensor, Tensor
 
 # How long threads that are to stop are waited for. They look every 50 ms, unless they compute.
 PATIENCE = 10.0

@@ -10,17 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from tfrecs.dataset.collate import collate
-from tfrecs.dataset.padded_batch import Padding, padded
+from tfrecs._internal.wording import counted
+from tfrecs.dataset.transforms.collate import collate
+from tfrecs.dataset.transforms.padded_batch import Padding, padded
 from tfrecs.errors import SpecError
-from tfrecs.status import CancelledError, OutOfRangeError
-from tfrecs.tf.deferred import Deferred, is_deferred
-from tfrecs.tf.dtypes import as_dtype, as_numpy
-from tfrecs.tf.ops import stack
+from tfrecs.errors.tf_errors import CancelledError, OutOfRangeError
+from tfrecs.tf.functions.ops import stack
+from tfrecs.tf.graph.deferred import Deferred, is_deferred
 from tfrecs.tf.queues.graph import check_wanted
-from tfrecs.tf.shapes import TensorShape, compatible
-from tfrecs.tf.values import tensor, unwrapped, wrapped
-from tfrecs.wording import counted
+from tfrecs.tf.tensor.dtypes import as_dtype, as_numpy
+from tfrecs.tf.tensor.shapes import TensorShape, compatible
+from tfrecs.tf.tensor.values import tensor, unwrapped, wrapped
 
 # How long waiting goes on before it is asked whether it is wanted still.
 PULSE = 0.05

@@ -10,10 +10,10 @@ import numpy as np
 
 from tfrecs import _core
 from tfrecs.dataset import Dataset
-from tfrecs.tf.deferred import Deferred
-from tfrecs.tf.file_io import path_of
+from tfrecs.tf.functions.file_io import path_of
+from tfrecs.tf.functions.writing import TFRecordOptions
+from tfrecs.tf.graph.deferred import Deferred
 from tfrecs.tf.queues.queue import FIFOQueue, side_by_side
-from tfrecs.tf.writing import TFRecordOptions
 
 # How many bytes of a compressed file are taken at a time.
 _SOME = 2**16

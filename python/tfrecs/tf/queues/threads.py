@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from tfrecs.errors import SpecError, no_thread
-from tfrecs.status import CancelledError, OutOfRangeError
+from tfrecs.errors.tf_errors import CancelledError, OutOfRangeError
 from tfrecs.tf.queues.graph import (
     Session,
     Stop,

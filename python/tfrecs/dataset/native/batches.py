@@ -1,0 +1,157 @@
+"""What comes of records in an order: batches, or one by one."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from tfrecs.dataset.plan.order import RecordOrder
+from tfrecs.dataset.plan.spec import Spec
+from tfrecs.dataset.plan.state import Saved, State
+from tfrecs.dataset.run.stage import Run, Stage
+from tfrecs.errors import ParseError
+from tfrecs.records.reader import Records
+from tfrecs.tensors import BytesArray
+from tfrecs.tensors.native import view
+
+# What is read at once where records are wanted one by one: records, or bytes.
+AHEAD = 256
+AHEAD_BYTES = 1 << 20
+
+
+def keys_of(records: Records, numbered: bool = True) -> BytesArray:
+    """Return the keys of records: the file of each, and its number there."""
+    keys, ends = records._keys(numbered)  # noqa: SLF001 - not for users
+    return BytesArray(view(keys, np.uint8), view(ends, np.int64))
+
+
+def parsed_one(spec: Spec, place: int, record: bytes, records: Records) -> Any:
+    """Return what is made of a record, the one at this place of `records`.
+
+    Raises:
+        ParseError: It does not have what was asked for; the text says which record of which file.
+    """
+    try:
+        return spec.one(record)
+    except ParseError as error:
+        raise records.parse_error(place, error.reason, error.feature) from error
+
+
+class Batches(Stage):
+    """Batches of an order, read and parsed on the native side's threads."""
+
+    def __init__(
+        self, order: RecordOrder, size: int, drop_remainder: bool, run: Run, saved: Saved | None
+    ) -> None:
+        """Begin at the first batch, or where a state says."""
+        self._order, saved = order.at_shard(saved, size)
+        self._files = order.files
+        self._at = 0 if saved is None else saved.integer("at")
+        self._native = self._started(run, size, drop_remainder)
+        self._has_failed = False
+        self._native.count_in(run.meters.reading(self._files))
+
+    def _started(self, run: Run, size: int, drop_remainder: bool) -> Any:
+        if self._at == 0 and not self._order.steps and run.stripe is None:
+            return self._files.scan(size, drop_remainder)
+        striped = self._order
+        if run.stripe is not None:
+            striped = striped.then("stripe", size, *run.stripe)
+        return self._files.gather(striped.native, run.epoch, size, drop_remainder, self._at)
+
+    def __next__(self) -> Any:
+        """Return the next batch; after a ParseError, the one after the batch that failed."""
+        if self._has_failed:
+            self._at, self._has_failed = self._at + 1, False
+        try:
+            batch = next(self._native)
+        except ParseError:
+            self._has_failed = True
+            raise
+        self._at += 1
+        try:
+            made = self._files.spec.batch(batch)
+        except BaseException:
+            self.close()
+            raise
+        if not self._order.keyed:
+            return made
+        # Beside what is parsed stand the places of the records.
+        return keys_of(batch[-1] if isinstance(batch, tuple) else batch), made
+
+    def state(self) -> State:
+        """Return how many batches there were."""
+        return self._order.state(self._at)
+
+    def close(self) -> None:
+        """Stop the threads."""
+        self._native.close()
+
+
+class Elements(Stage):
+    """Records of an order one by one, parsed if the files say so."""
+
+    def __init__(self, order: RecordOrder, run: Run, saved: Saved | None) -> None:
+        """Begin at the first record, or where a state says."""
+        self._order, saved = order.at_shard(saved, 1)
+        self._files = order.files
+        self._begin(run, 0 if saved is None else saved.integer("at"))
+
+    def _begin(self, run: Run, at: int) -> None:
+        self._run, self._at = run, at
+        self._native = self._batches()
+        self._native.count_in(run.meters.reading(self._files))
+        self._ready: Iterator[tuple[int, bytes]] = iter(())
+        self._keys: Iterator[bytes] = iter(())
+        self._records = Records([])
+
+    def _batches(self) -> Any:
+        if self._at == 0 and not self._order.steps and self._run.stripe is None:
+            return self._files.scan(AHEAD, False, most_bytes=AHEAD_BYTES, raw=True)
+        order, size = self._striped(), self._files.about(AHEAD_BYTES, AHEAD)
+        if self._at:
+            order = order.then("skip", self._at)
+        return self._files.gather(order.native, self._run.epoch, size, False, 0, raw=True)
+
+    def _striped(self) -> RecordOrder:
+        stripe = self._run.stripe
+        return self._order if stripe is None else self._order.then("stripe", 1, *stripe)
+
+    def __next__(self) -> Any:
+        """Return the next record, or what is parsed of it."""
+        numbered = next(self._ready, None)
+        if numbered is None:
+            numbered = self._read()
+        self._at += 1
+        made = parsed_one(self._files.spec, *numbered, self._records)
+        return (next(self._keys), made) if self._order.keyed else made
+
+    def _read(self) -> tuple[int, bytes]:
+        """Return the first of some more records, and its place among them."""
+        self._records = records = next(self._native)
+        self._ready = enumerate(records)
+        if self._order.keyed:
+            self._keys = iter(keys_of(records).tolist())
+        return next(self._ready)
+
+    def skip(self, n: int) -> None:
+        """Go on behind the next `n` records without reading those that are not read yet."""
+        passed = sum(1 for _ in islice(self._ready, n))
+        deque(islice(self._keys, passed), 0)
+        if passed < n:
+            self.close()
+            self._begin(self._run, self._at + n)
+        else:
+            self._at += n
+
+    def state(self) -> State:
+        """Return how many records there were."""
+        return self._order.state(self._at)
+
+    def close(self) -> None:
+        """Stop the threads."""
+        self._native.close()

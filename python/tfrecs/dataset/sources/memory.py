@@ -1,0 +1,250 @@
+"""Sources that are no files of their own: records in memory, opened ones, and those of others."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, runtime_checkable
+
+from tfrecs import _core
+from tfrecs._internal.cached_property import lazily
+from tfrecs._internal.wording import counted
+from tfrecs.dataset.plan.identity import Samples
+from tfrecs.dataset.plan.order import Length, RecordOrder, Source, share
+from tfrecs.dataset.plan.source import Root
+from tfrecs.dataset.plan.spec import Spec
+from tfrecs.dataset.sources.files import Files
+from tfrecs.errors import Error
+from tfrecs.records.indexed import IndexedRecords
+from tfrecs.records.reader import Records
+
+
+@runtime_checkable
+class RecordSource(Protocol):
+    """Records of somebody else's, any of them at once: what a Dataset can be made of.
+
+    With an attribute `name`, keys and errors say so; and with a method `fingerprint`, states of
+    sources of as many records but another fingerprint are refused.
+    """
+
+    def __len__(self) -> int:
+        """Return how many records there are."""
+
+    def read_records(self, indices: Sequence[int]) -> Records | Sequence[bytes]:
+        """Return the records at these places, in this order."""
+
+
+class Found:
+    """What sources have in common whose records are found without a pass over those before."""
+
+    def scan(
+        self: Source,
+        size: int,
+        drop_remainder: bool,
+        most_bytes: int | None = None,
+        raw: bool = False,
+        beside: tuple[Any, ...] | None = None,
+    ) -> Any:
+        """Begin to make batches from the beginning: it is known where each record is."""
+        del most_bytes
+        steps = [("records", len(self.records))]
+        return self.gather(steps, 0, size, drop_remainder, 0, raw, beside)
+
+
+@dataclass(frozen=True, eq=False)
+class Pool(Found, Root):
+    """Records any of which can be had at once, but for files."""
+
+    spec: Spec
+    threads: int
+    progress: bool = field(default=False, kw_only=True)
+    block = None
+    things = "records"
+
+    @property
+    def parses(self) -> bool:
+        """Whether features are parsed."""
+        return self.spec.parses
+
+    def identity(self) -> str:
+        """Return what is parsed: the records are told apart by their content."""
+        return "\n".join(["Dataset", *self.spec.lines()])
+
+    def describe(self) -> str:
+        """Return how many records there are, and what is parsed."""
+        first = f"Dataset({self.name()})"
+        return "\n".join([first, *(f"  {line}" for line in self.spec.lines())])
+
+    def name(self) -> str:
+        """Return what a plan shows of the records."""
+        return counted(self.length(), "record")
+
+    def order(self) -> RecordOrder | None:
+        """Return all records in order."""
+        return RecordOrder(self)
+
+    @property
+    def records(self) -> Any:
+        """The records, any of them at once."""
+        raise NotImplementedError
+
+    def length(self) -> Length:
+        """Return how many records there are."""
+        return len(self.records)
+
+    def gather(
+        self,
+        steps: list[tuple[Any, ...]],
+        epoch: int,
+        size: int,
+        drop_remainder: bool,
+        first_batch: int,
+        raw: bool = False,
+        beside: tuple[Any, ...] | None = None,
+    ) -> Any:
+        """Begin to make batches of records in the order that `steps` say."""
+        features, lists = self.spec.columns_of(raw, beside)
+        keep = beside is not None
+        pick = (steps, epoch % 2**64, size, drop_remainder, first_batch)
+        return self._gather(*pick, self.threads, features, lists, keep, None, raw)
+
+    def _gather(self, *how: Any) -> Any:
+        return _core.Gather(self.records, *how)
+
+    @abstractmethod
+    def about(self, nbytes: int, most: int) -> int:
+        """Return how many records have about `nbytes` bytes, `most` of them at most."""
+
+
+@dataclass(frozen=True, eq=False)
+class Memory(Pool):
+    """Records that lie in memory."""
+
+    given: Records
+
+    @lazily
+    def records(self) -> Records:
+        """The records, each of which knows its number."""
+        return self.given._numbered()  # noqa: SLF001 - not for users
+
+    def content(self) -> tuple[int, int, Any]:
+        """Return what tells the records from others."""
+        count, size, checksum = self.given._digest()  # noqa: SLF001 - not for users
+        return count, size, checksum
+
+    def about(self, nbytes: int, most: int) -> int:
+        """Return how many records have about `nbytes` bytes, `most` of them at most."""
+        return share(nbytes, most, self.given.nbytes, len(self.given))
+
+
+@dataclass(frozen=True, eq=False)
+class Opened(Found, Files):
+    """Records that somebody has opened."""
+
+    opened: IndexedRecords = field(kw_only=True)
+
+    @lazily
+    def records(self) -> IndexedRecords:
+        """The records, any of them at once."""
+        return self.opened
+
+    def samples(self) -> Samples:
+        """Return by what the files are known again, all of which are open."""
+        self.sampled.take_over(self.opened._samples())  # noqa: SLF001 - not for users
+        return self.sampled
+
+
+@dataclass(frozen=True, eq=False)
+class Foreigners(Pool):
+    """Records of somebody else's source."""
+
+    given: RecordSource
+
+    @property
+    def records(self) -> RecordSource:
+        """The source."""
+        return self.given
+
+    def name(self) -> str:
+        """Return the name of the source."""
+        return str(getattr(self.given, "name", type(self.given).__name__))
+
+    def identity(self) -> str:
+        """Return what is parsed, and the source's own fingerprint if it has one."""
+        fingerprint = getattr(self.given, "fingerprint", lambda: "")
+        return f"{super().identity()}\n{fingerprint()}"
+
+    def content(self) -> tuple[int, int, Any]:
+        """Return how many there are: nothing else is known of them."""
+        return len(self.given), 0, None
+
+    def about(self, nbytes: int, most: int) -> int:
+        """Return `most`: nobody knows how large records are."""
+        del nbytes
+        return most
+
+    def _gather(self, *how: Any) -> Any:
+        return _Gathered(self, *how)
+
+
+class _Gathered(Iterator[Any]):
+    """Batches of a source in any order, as the native side makes them of files."""
+
+    def __init__(
+        self,
+        source: Foreigners,
+        steps: list[tuple[Any, ...]],
+        epoch: int,
+        size: int,
+        drop_remainder: bool,
+        first_batch: int,
+        threads: int,
+        features: Any,
+        lists: Any,
+        keep: bool,
+        most_ahead: int | None,
+        partial: bool,
+    ) -> None:
+        del threads, keep, most_ahead
+        self._source, self._steps, self._epoch = source, steps, epoch
+        self._size, self._drop_remainder = size, drop_remainder
+        self._at = first_batch * size
+        self._length = _core.order_length(steps)
+        self._features, self._lists = features, lists
+        self._partial = partial
+
+    def __next__(self) -> Any:
+        """Return the next batch; what comes before a record that cannot be read comes first."""
+        try:
+            return self._next()
+        except Error:
+            if not self._partial or self._size == 1:
+                raise
+            self._size = 1
+            return self._next()
+
+    def _next(self) -> Any:
+        stop = self._at + self._size
+        if self._length is not None:
+            stop = min(stop, self._length)
+        count = stop - self._at
+        if count <= 0 or (self._drop_remainder and count < self._size):
+            raise StopIteration
+        places = _core.order_at(self._steps, self._at, stop, self._epoch)
+        read = _core.Records(self._source.given.read_records(places))
+        records = read._named(self._source.name(), places)  # noqa: SLF001 - not for users
+        self._at = stop
+        if self._lists is not None:
+            both = _core.decode_sequence_batch(records, self._features, self._lists)
+            return (*both, records)
+        if self._features is None:
+            return records
+        return _core.decode_batch(records, self._features), records
+
+    def count_in(self, meter: _core.Meter) -> None:
+        """Count nothing: what the source works, the step itself does."""
+
+    def close(self) -> None:
+        """Read nothing more."""
+        self._length = 0

@@ -1,0 +1,90 @@
+"""shard(): every so manieth element."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from tfrecs.dataset.plan.node import Step
+from tfrecs.dataset.plan.order import Length, RecordOrder
+from tfrecs.dataset.plan.state import Saved, State
+from tfrecs.dataset.run.stage import Behind, Run, Stage
+
+POLICIES = ("uneven", "drop", "pad")
+
+
+@dataclass(frozen=True, eq=False)
+class Shard(Step):
+    """Elements index, index + num, … of the source.
+
+    What becomes of a last round of fewer than num elements is said by `remainder`: "uneven", some
+    shards have one more; "drop", none has it; "pad", its elements come again until each has one.
+    """
+
+    num: int
+    index: int
+    remainder: str
+
+    def describe(self) -> str:
+        """Return the call; a state fits whatever the number of shards is, and whichever it is."""
+        return f"  .shard({self.num}, {self.index}, remainder={self.remainder!r})"
+
+    def length(self) -> Length:
+        """Return how many elements this shard has."""
+        length = self.source.length()
+        if not isinstance(length, int):
+            return length
+        rounds, rest = divmod(length, self.num)
+        extra = {"uneven": self.index < rest, "drop": False, "pad": rest > 0}[self.remainder]
+        return rounds + extra
+
+    def order(self) -> RecordOrder | None:
+        """Return every so manieth record of the source's."""
+        order = self.source.order()
+        return (
+            None if order is None else order.then("shard", self.num, self.index, 0, self.remainder)
+        )
+
+    def begin(self, run: Run, saved: Saved | None) -> Stage:
+        """Begin; a state of another number of shards stands for as many elements of each."""
+        inner = None if saved is None else saved.only(["source"]).child("source")
+        return _Shard(self, self.source.start(run, inner))
+
+
+class _Shard(Behind):
+    """Takes a round of elements at a time: between two rounds all shards are at one place."""
+
+    def __init__(self, node: Shard, source: Stage) -> None:
+        self._node = node
+        super().__init__(source)
+        # How many elements others have before the round ends.
+        self._pending = 0
+
+    def __next__(self) -> Any:
+        self._end_round()
+        num, index = self._node.num, self._node.index
+        if self._node.remainder == "uneven":
+            self._source.skip(index)
+            element = next(self._source)
+            self._pending = num - 1 - index
+            return element
+        some = list(islice(self._source, num))
+        if not some or (len(some) < num and self._node.remainder == "drop"):
+            raise StopIteration
+        return some[index % len(some)]
+
+    def skip(self, n: int) -> None:
+        """Leave out `n` rounds."""
+        self._end_round()
+        self._source.skip(n * self._node.num)
+
+    def _end_round(self) -> None:
+        if self._pending:
+            self._source.skip(self._pending)
+            self._pending = 0
+
+    def state(self) -> State:
+        """Return where the source is behind the round: the same for all shards."""
+        self._end_round()
+        return {"source": self._source.state()}

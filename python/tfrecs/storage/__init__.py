@@ -1,0 +1,4 @@
+"""Where files are: paths, patterns, folders.
+
+Uses `_internal`, `errors` and the native module.
+"""
