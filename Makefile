@@ -96,7 +96,7 @@ types: build $(VENV)/.lint $(VENV)/.test ## mypy --strict, and the stub of _core
 	$(PY) -m mypy.stubtest tfrecs._core
 
 docs: build $(VENV)/.test ## run the code blocks of README.md, docs/ and the docstrings; build the Rust docs
-	$(PY) -m pytest --quiet tests/test_docs.py
+	$(PY) -m pytest --quiet tests/project/test_docs.py
 	RUSTDOCFLAGS='--deny warnings' cargo doc --quiet --locked --no-deps --package tfrecs-core
 
 oracle: .venv-oracle/.done ## compare with TensorFlow itself on random cases (CASES= how many, SEED= to repeat a run, JOBS= processes)

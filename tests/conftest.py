@@ -3,9 +3,9 @@ from pathlib import Path
 from types import ModuleType
 
 import hypothesis
+import needs
 import pytest
 
-import needs
 from torture.heard import hear_interrupts
 
 # How long an example takes depends on the machine; a failure prints how to repeat it. In CI the

@@ -57,8 +57,14 @@ class Suite:
 
 
 OTHER_ENVIRONMENTS = [f"--ignore=tests/{it}" for it in ("oracle", "integrations", "trainers")]
-TABLES = [f"tests/test_dataset_{it}.py" for it in ("shared", "resume", "states", "abandoned")]
-INJECTIONS = [f"tests/test_{it}.py" for it in ("failing_reads", "whole_sets", "no_memory")]
+TABLES = [
+    f"tests/dataset/run/test_dataset_{it}.py" for it in ("shared", "resume", "states", "abandoned")
+]
+INJECTIONS = [
+    "tests/records/read/test_failing_reads.py",
+    "tests/records/sets/test_whole_sets.py",
+    "tests/hostile/test_no_memory.py",
+]
 ORACLE = REPO / ".venv-oracle"
 
 SUITES = [

@@ -1,6 +1,6 @@
-"""Make the golden files of this folder with TensorFlow; tests/test_golden.py reads them without it.
+"""Make the golden files of this folder with TensorFlow, for parsing/test_golden.py.
 
-    PYTHONPATH=tests:python python tests/golden/make_golden.py
+    PYTHONPATH=tests/support:python python tests/golden/make_golden.py
 
 records*: the same records as TensorFlow writes them, by codec and option; records.json has them.
 parse.json: random cases for the parse functions with what TensorFlow made of them, default values,
@@ -14,10 +14,10 @@ import random
 from pathlib import Path
 from typing import Any
 
-import tensorflow as tf
-
 import strategies
+import tensorflow as tf
 from golden_cases import columns_json, spec_json
+
 from oracle import judge
 from oracle.examine import Sides
 from oracle.families import FAMILIES, Case, Family, draw_cases

@@ -3,9 +3,9 @@
 import random
 from pathlib import Path
 
+import needs
 import pytest
 
-import needs
 import tfrecs
 
 grain = needs.optional("grain.python")

@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import Any
 
 import ml_dtypes
+import needs
 import numpy as np
 import pytest
+from loading import PLANS, SPEC, dealt, elements, expected, numbers, plain, write
 
-import needs
 import tfrecs
 import tfrecs.testing
-from loading import PLANS, SPEC, dealt, elements, expected, numbers, plain, write
 from tfrecs import RaggedTensor, SparseTensor, SpecError
 from tfrecs.features import Features
 
@@ -314,8 +314,7 @@ def script(tmp_path: Path, text: str) -> str:
 
 def environment(devices: int) -> dict[str, str]:
     flags = f"--xla_force_host_platform_device_count={devices}"
-    tests = str(needs.REPO / "tests")
-    return {**os.environ, "XLA_FLAGS": flags, "PYTHONPATH": tests}
+    return {**os.environ, "XLA_FLAGS": flags, "PYTHONPATH": needs.TEST_PATH}
 
 
 def test_a_mesh_of_devices(path: Path, tmp_path: Path) -> None:

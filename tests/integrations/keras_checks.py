@@ -11,10 +11,10 @@ from typing import Any
 import keras
 import numpy as np
 import pytest
-
-import tfrecs
 from loading import expected
 from tasks import has_threads
+
+import tfrecs
 from tfrecs import SpecError, StateError
 from tfrecs.features import Features
 

@@ -4,9 +4,9 @@ import random
 from pathlib import Path
 from typing import Any
 
+import needs
 import pytest
 
-import needs
 import tfrecs
 
 torch = needs.optional("torch")

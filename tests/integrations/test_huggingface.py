@@ -14,11 +14,11 @@ import time
 from pathlib import Path
 from typing import Any
 
+import needs
 import numpy as np
 import pytest
-
-import needs
 import tasks
+
 import tfrecs
 import tfrecs.testing
 from tfrecs import SpecError, StateError

@@ -5,9 +5,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 import needs
+import pytest
 from guides import Guide
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")

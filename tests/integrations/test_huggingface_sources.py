@@ -8,10 +8,10 @@ import pickle
 from pathlib import Path
 from typing import Any
 
+import needs
 import numpy as np
 import pytest
 
-import needs
 import tfrecs
 import tfrecs.testing
 from tfrecs import SpecError, StateError

@@ -3,10 +3,9 @@
 import io
 from pathlib import Path
 
+import needs
 import numpy as np
 import pytest
-
-import needs
 from guides import Guide
 
 needs.found("jax")

@@ -2,9 +2,8 @@
 
 from pathlib import Path
 
-import pytest
-
 import needs
+import pytest
 
 needs.found("keras")
 

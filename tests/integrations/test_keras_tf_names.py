@@ -1,8 +1,7 @@
 """Datasets of `tfrecs.tf` in Keras: keras_tf_names_checks.py, in a process for each backend."""
 
-import pytest
-
 import needs
+import pytest
 
 needs.found("keras")
 

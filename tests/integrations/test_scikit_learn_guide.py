@@ -3,9 +3,8 @@
 import io
 from pathlib import Path
 
-import numpy as np
-
 import needs
+import numpy as np
 from guides import Guide
 
 needs.optional("sklearn")

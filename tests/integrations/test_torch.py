@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import ml_dtypes
+import needs
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import needs
 import tfrecs
 from tfrecs import RaggedTensor, SparseTensor, SpecError
 

@@ -16,11 +16,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 import needs
-import tfrecs
+import pytest
 from loading import PLANS, RECORDS, SPEC, dealt, divided, elements, expected, numbers, write
+
+import tfrecs
 from tfrecs.dataset.distributed.shard_iterator import DealtIterator, Part
 from tfrecs.errors import MissingFileError
 

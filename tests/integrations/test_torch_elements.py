@@ -7,12 +7,12 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+import needs
 import numpy as np
 import pytest
-
-import needs
-import tfrecs
 from loading import SPEC, is_even, write
+
+import tfrecs
 from tfrecs import SpecError
 
 torch = needs.optional("torch")

@@ -5,9 +5,8 @@ import io
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 import needs
+import pytest
 from guides import Guide
 
 torch = needs.optional("torch")

@@ -9,12 +9,12 @@ import multiprocessing
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 import needs
+import pytest
+from loading import PLANS, SPEC, dealt, elements, expected, numbers, plain, write
+
 import tfrecs
 import tfrecs.testing
-from loading import PLANS, SPEC, dealt, elements, expected, numbers, plain, write
 from tfrecs import StateError
 
 torch = needs.optional("torch")

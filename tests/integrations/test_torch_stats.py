@@ -5,11 +5,11 @@ from __future__ import annotations
 from itertools import islice
 from pathlib import Path
 
-import pytest
-
 import needs
-import tfrecs
+import pytest
 from loading import RECORDS, SPEC, write
+
+import tfrecs
 
 needs.optional("torch")
 

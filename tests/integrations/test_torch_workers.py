@@ -13,11 +13,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import pytest
-
 import needs
-import tfrecs
+import pytest
 from loading import PLANS, SPEC, dealt, elements, expected, numbers, plain, write
+
+import tfrecs
 from tfrecs import StateError
 from tfrecs.dataset.distributed.shard_iterator import DealtIterator, Part, given_by
 

@@ -114,7 +114,10 @@ def files_of(venv: str) -> list[str]:
     """Return the test files of a suite, if its environment is there."""
     if not (REPO / venv / "bin" / "python").exists():
         return []
-    found = (REPO / SUITES[venv]).glob("test_*.py")
+    folder = REPO / SUITES[venv]
+    heavy = ("integrations", "oracle", "trainers")
+    others = {REPO / "tests" / name for name in heavy} - {folder}
+    found = (path for path in folder.rglob("test_*.py") if not others & {*path.parents})
     return sorted(str(path.relative_to(REPO)) for path in found if path.name not in LEFT_OUT)
 
 
@@ -141,7 +144,7 @@ def _measure(root: Path, data: Path, venv: str, file: str) -> None:
         "PYTEST_CURRENT_TEST": "",
     }
     env = environment(root, **more)
-    env["PYTHONPATH"] += os.pathsep + str(REPO / "tests")
+    env["PYTHONPATH"] += "".join(os.pathsep + str(REPO / it) for it in ("tests", "tests/support"))
     # `coverage run` would measure a second time beside sitecustomize, which begins earlier.
     command = [python, "-m", "pytest", "-q", "-p", "mutants.contexts", "-p", "no:cacheprovider"]
     done = run([*command, f"--basetemp={data}/{name}.tmp", file], env, REPO, 1800)

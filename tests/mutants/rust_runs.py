@@ -22,29 +22,28 @@ TEST_MODULE = re.compile(r"#\[cfg\(test\)\]\s*(?:#\[[^\]]*\]\s*)*(?:pub(?:\([^)]
 CORE = Path("crates") / "core" / "src"
 # The Python tests of each part of the core, the first prefix that fits.
 PARTS = {
-    "record/salvage": "salvage cli_repair real_files",
-    "record/foreign": "foreign",
-    "record/index": "access access_hard indices cli_index dataset_sources",
-    "record/checkpoints": "access access_hard indices records_damage",
-    "record/sequence": "access access_hard access_close gather",
-    "record/writer": "writer writer_append writer_behind writer_blocks writer_members",
-    "record/": "reader writer writer_append writer_system writer_leftovers writer_locks sharded "
-    "records_damage records_formats access limits manifest ranges salvage",
-    "example/encode": "encode_batch encode_arrow examples sequence_batches",
-    "example/event": "events events_follow messages",
-    "example/scalars": "events events_follow",
-    "example/tensor": "parse_tensor tensors events",
-    "example/message": "messages messages_wire protos",
-    "example/raw": "raw",
-    "example/": "examples parsing_examples parsing_features parsing_ragged parsing_sequences "
-    "golden sequence_examples sequence_batches encode_batch raw messages_wire batch arrays",
-    "gather": "gather windows dataset dataset_exact dataset_keys dataset_memory",
-    "order": "gather windows dataset_exact dataset_blocks",
-    "permute": "gather windows dataset_blocks",
-    "scan": "dataset dataset_steps dataset_exact expressions dataset_buckets",
-    "png": "images images_batch",
-    "resize": "images_sizes images_batch",
-    "": "dataset reader writer gather signals hard_use",
+    "record/salvage": "records/salvage cli/test_cli_repair.py records/read/test_real_files.py",
+    "record/other_formats": "dataset/sources/test_foreign.py",
+    "record/index": "records/index cli/test_cli_index.py dataset/sources/test_dataset_sources.py",
+    "record/codec": "records/index records/read/test_records_damage.py "
+    "records/read/test_records_formats.py records/write/test_writer_members.py",
+    "record/write": "records/write records/sets",
+    "record/": "records",
+    "example/encode": "examples/test_encode_batch.py examples/test_encode_arrow.py "
+    "examples/test_examples.py examples/test_sequence_batches.py",
+    "example/event": "examples/test_events.py examples/test_events_follow.py",
+    "example/tensor": "tensors examples/test_events.py",
+    "example/message": "examples/test_messages.py examples/test_messages_wire.py "
+    "examples/test_protos.py",
+    "example/raw": "tensors/test_raw.py",
+    "example/": "examples parsing tensors columns",
+    "pipeline/scan": "dataset/sources dataset/transforms dataset/distributed expressions",
+    "pipeline/": "records/index/test_gather.py dataset/transforms/test_windows.py dataset/sources "
+    "dataset/distributed",
+    "image/png": "media/test_images.py media/test_images_batch.py",
+    "image/resize": "media/test_images_sizes.py media/test_images_batch.py",
+    "": "dataset/sources records/read records/write/test_writer.py hostile "
+    "dataset/run/test_signals.py",
 }
 
 
@@ -71,7 +70,7 @@ def python_tests(path: str) -> list[str]:
     """Return the test files of the part of the core that a file is in."""
     inside = str(Path(path).relative_to(CORE))
     names = next(names for part, names in PARTS.items() if inside.startswith(part))
-    found = [f"tests/test_{name}.py" for name in names.split()]
+    found = [f"tests/{name}" for name in names.split()]
     return [name for name in found if (REPO / name).exists()]
 
 

@@ -7,7 +7,6 @@ from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
-
 from reference import Column, Columns, Dense, Ragged, SequenceColumns, Sparse, array
 
 # What a result is, and its arrays: of Sparse the indices, values and shape, of Ragged the row

@@ -16,6 +16,7 @@ from random import Random
 from typing import Any
 
 import tensorflow as tf
+from reference import SequenceSpec
 
 from oracle.examine import (
     DeviationError,
@@ -25,7 +26,6 @@ from oracle.examine import (
     examine_reference,
 )
 from oracle.families import FAMILIES, Case, Family, case_of, draw_cases
-from reference import SequenceSpec
 
 BATCHES = (1, 4, 64, 200, 300, 500)  # of these sizes; large, for the sake of speed
 CHUNK = 64  # rounds that one process does at a time

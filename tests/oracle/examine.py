@@ -14,15 +14,15 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-import tensorflow as tf
-
 import reference
 import reference_rules
+import tensorflow as tf
+from reference_rules import WORDS, Fault
+
 import tfrecs
 from oracle import judge
 from oracle.answers import Answer, answer_of, columns_of, difference
 from oracle.families import SEQUENCES, Case, Family
-from reference_rules import WORDS, Fault
 
 # What records can be given as, beside what TensorFlow takes.
 FORMS: tuple[Callable[[Any], Any], ...] = (

@@ -9,10 +9,11 @@ from typing import Any
 
 import reference_rules
 import reference_wire
-from oracle import drawing, judge
-from oracle.wiring import Pen, mutated
 from reference import Divided, Spec
 from reference_rules import Fault
+
+from oracle import drawing, judge
+from oracle.wiring import Pen, mutated
 
 KINDS = ("plain", "odd", "mutated")
 

@@ -6,13 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import tensorflow as tf
-from google.protobuf.message import DecodeError
-from google.protobuf.unknown_fields import UnknownFieldSet
-
 import reference
 import reference_rules
 import reference_wire
+import tensorflow as tf
+from google.protobuf.message import DecodeError
+from google.protobuf.unknown_fields import UnknownFieldSet
 from reference import Columns, SequenceColumns, SequenceSpec, Spec
 from reference_rules import Fault, RejectedError
 from reference_wire import Decoded, Feature, MalformedError, SequenceMessage

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-import tensorflow as tf
-
 import reference
 import strategies
+import tensorflow as tf
+from reference_wire import Feature, encode
+
 import tfrecs
 from oracle import judge
-from reference_wire import Feature, encode
 
 HAS_A = (
     strategies.join([strategies.Wire(b"\n\x01a\x12\x05\x1a\x03\n\x01\x01")]).wrap(1).wrap(1).data

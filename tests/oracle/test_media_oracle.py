@@ -7,14 +7,14 @@ asked for it. What TensorFlow refuses and we do not is left out; docs/compatibil
 from io import BytesIO
 from typing import Any
 
+import needs
 import numpy as np
+import pictures
 import pytest
 import tensorflow as tf
 from hypothesis import assume, given, reject
 from hypothesis import strategies as st
 
-import needs
-import pictures
 import tfrecs
 from oracle.cases import randomly
 

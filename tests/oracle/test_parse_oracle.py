@@ -11,16 +11,16 @@ from typing import Any
 
 import hypothesis
 import numpy as np
-from hypothesis import strategies as st
-
 import reference
 import reference_rules
 import strategies
+from hypothesis import strategies as st
+from reference import Columns, Spec
+from reference_rules import Fault, RejectedError
+
 import tfrecs
 from oracle import judge
 from oracle.cases import randomly
-from reference import Columns, Spec
-from reference_rules import Fault, RejectedError
 
 # The words in our text for each reason: mostly TensorFlow's, which people search for.
 WORDS = {

@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 import tensorflow as tf
+from frames import frame
 from google.protobuf.descriptor_pb2 import FileDescriptorSet
 from hypothesis import given, reject
 from hypothesis import strategies as st
+from proto_types import NUMBERS, SET, Frame, Inner, Numbers
 from tensorflow.core.framework import summary_pb2
 from tensorflow.core.util import event_pb2
 
 import tfrecs
-from frames import frame
 from oracle.cases import randomly
-from proto_types import NUMBERS, SET, Frame, Inner, Numbers
 
 # --- decode_proto ---
 

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 import tensorflow as tf
+from reference_wire import Feature, SequenceMessage, encode, encode_sequence
 
 import tfrecs
 from oracle import judge
 from oracle.answers import answer_of, difference
-from reference_wire import Feature, SequenceMessage, encode, encode_sequence
 
 # Given the library (tf.io or tfrecs), the features.
 Features = Callable[[Any], Any]

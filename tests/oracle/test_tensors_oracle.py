@@ -7,17 +7,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+import tensor_protos
 import tensorflow as tf
 from google.protobuf.message import DecodeError
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from tensor_protos import BY_NUMBER, KINDS, Kind, RefusedError, messages, mutants
 from tensorflow.python.framework import dtypes
 
-import tensor_protos
 import tfrecs
 from oracle.cases import randomly
-from tensor_protos import BY_NUMBER, KINDS, Kind, RefusedError, messages, mutants
 
 # Of what TensorFlow reads, we refuse what loses values: more of them than the shape takes, parts of
 # complex numbers that are left over, integers that do not fit the type.

@@ -4,10 +4,9 @@ import io
 from pathlib import Path
 from typing import Any
 
+import needs
 import numpy as np
 import pytest
-
-import needs
 from guides import Guide
 
 needs.optional("sklearn")

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+import tasks
 import tensorflow as tf
 
-import tasks
 import tfrecs
 import tfrecs.testing
 from tfrecs import StateError

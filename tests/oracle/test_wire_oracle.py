@@ -11,16 +11,16 @@ import math
 from typing import Any
 
 import pytest
-import tensorflow as tf
-
 import reference
 import reference_rules
 import reference_wire
+import tensorflow as tf
+from reference import Dense, Fixed, SequenceSpec, Sparse, Spec, Var
+from reference_wire import delimited, packed
+
 import tfrecs
 from oracle import judge
 from oracle.wire_rows import ROWS, SEQUENCE_ROWS, SPEC, entry, example, floats, ints
-from reference import Dense, Fixed, SequenceSpec, Sparse, Spec, Var
-from reference_wire import delimited, packed
 
 
 def sparse(reading: list[int] | str | None) -> Sparse | str:

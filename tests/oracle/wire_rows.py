@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-
 from reference import Feature, Var
 from reference_wire import FIXED32, FIXED64, GROUP, VARINT, delimited, packed, tag, unpacked, varint
 from strategies import unknown_group

@@ -9,6 +9,7 @@ import warnings
 from pathlib import Path
 
 import frames
+
 import tfrecs
 from torture.compressed import drawn_records
 from torture.drained import drained, folder

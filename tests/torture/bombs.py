@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import frames
+
 from torture.child import in_child
 from torture.drained import folder
 

@@ -9,6 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import frames
+
 import tfrecs
 from torture.drained import drained, folder
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import frames
+
 import tfrecs
 from torture.drained import drained, folder, in_batches, misplaced
 

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from random import Random
 from typing import Any
 
+import reference_wire
 from google.protobuf.message import DecodeError
 
-import reference_wire
 import tfrecs
 from torture.odd_wire import make_odd
 

@@ -8,6 +8,7 @@ process that could not have more than 64 MiB of address space for it.
 import random
 
 import frames
+
 from torture.child import in_child
 from torture.drained import folder
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import frames
+
 import tfrecs
 
 Shards = list[list[bytes]]

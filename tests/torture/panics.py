@@ -4,6 +4,7 @@
 """
 
 import frames
+
 from torture.child import in_child
 from torture.drained import folder
 

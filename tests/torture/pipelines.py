@@ -9,9 +9,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import frames
 import numpy as np
 
-import frames
 import tfrecs
 from tfrecs.testing import assert_resumes
 from torture.drained import folder

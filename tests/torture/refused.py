@@ -6,4 +6,4 @@ from torture.rust import run_tests_within
 def run(cases: int, seed: int) -> tuple[int, list[str]]:
     """Run them."""
     del cases, seed  # they try every call
-    return run_tests_within("record::writer::tests::failures")
+    return run_tests_within("record::write::writer::tests::failures")

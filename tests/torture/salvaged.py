@@ -8,6 +8,7 @@ import random
 from pathlib import Path
 
 import frames
+
 import tfrecs
 from torture.drained import folder
 from torture.flips import PLAIN, RECORDS, STARTS

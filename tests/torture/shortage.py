@@ -8,6 +8,7 @@ import random
 import re
 
 import frames
+
 import tfrecs
 from torture.child import in_child
 from torture.drained import folder

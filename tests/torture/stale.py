@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import frames
+
 import tfrecs
 from torture.drained import folder
 

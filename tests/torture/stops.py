@@ -11,6 +11,7 @@ import textwrap
 from pathlib import Path
 
 import frames
+
 import tfrecs
 from torture.drained import folder
 from torture.heard import fault, interrupt

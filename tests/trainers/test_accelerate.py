@@ -7,9 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 import needs
+import pytest
 from numbered_rows import BATCHES, dataset, expected, write
 
 torch = needs.optional("torch")

@@ -6,9 +6,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 import needs
+import pytest
 
 needs.optional("transformers")
 needs.optional("pytorch_lightning")

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 import needs
+import pytest
 from numbered_rows import BATCHES, SIZE, dataset, expected, shuffled, write
 
 torch = needs.optional("torch")

@@ -7,7 +7,7 @@
 //!
 //! **The order is a promise**: what a seed gives is the same in every version and on every machine, because people
 //! write down how far they have come in it. Nothing here may change; the tests hold some orders, and
-//! `tests/test_gather.py` writes it down a second time.
+//! `tests/records/index/test_gather.py` writes it down a second time.
 
 /// So many pairs of rounds are enough for many elements ...
 const PAIRS: usize = 3;
