@@ -14,6 +14,7 @@ import threading
 import warnings
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import ml_dtypes
 import needs
@@ -446,3 +447,27 @@ def test_threads_share_a_pass(ds: tfrecs.Dataset) -> None:
         assert not thread.is_alive()
     whole = [number for batch in ds.batch(3) for number in batch["number"].tolist()]
     assert sorted(found) == sorted(whole)
+
+
+@pytest.mark.parametrize(
+    ("rows", "part"),
+    [
+        ({0: [(0, 2)], 1: [(2, 4)]}, (0, 2)),
+        ({1: [(0, 2)], 0: [(2, 4)]}, (1, 2)),
+        ({0: [(0, 2), (2, 4)], 1: [(0, 2), (2, 4)]}, (0, 1)),
+        ({0: [(0, 2), (2, 4)], 1: [(2, 4), (4, 6)]}, None),
+    ],
+)
+def test_the_part_of_a_process(rows: Any, part: tuple[int, int] | None) -> None:
+    """`rows` are those of each process; a part is None where processes share some rows only."""
+    places = [(process, one) for process, mine in rows.items() for one in mine]
+    devices = {Mock(process_index=process): (slice(*one),) for process, one in places}
+    sharding = Mock(device_set=range(max(end for _, (_, end) in places)))
+    sharding.spec = ()
+    sharding.devices_indices_map.return_value = devices
+    placing = importlib.import_module("tfrecs.integrations.jax.placing")
+    if part is None:
+        with pytest.raises(SpecError, match="share some rows"):
+            placing.rows_of_process(sharding)
+    else:
+        assert placing.rows_of_process(sharding) == part

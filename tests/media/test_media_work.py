@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import needs
 import numpy as np
@@ -121,3 +122,25 @@ def test_without_another_thread_the_caller_decodes(monkeypatch: pytest.MonkeyPat
     image = tfrecs.encode_image(np.zeros((1200, 1200, 3), np.uint8))
     assert tfrecs.decode_image(image).shape == (1200, 1200, 3)
     assert len(tfrecs.decode_image([image] * 3, num_threads=4)) == 3
+
+
+def test_the_limit_of_scans_is_exact() -> None:
+    data = progressive(64, 48, 40 - progressive(64, 48, 0).count(b"\xff\xda"))
+    assert data.count(b"\xff\xda") == 40
+    assert tfrecs.decode_image(data, max_pixels=2 * 64 * 48).shape == (48, 64, 1)
+    with pytest.raises(tfrecs.ParseError, match="40 scans of 3,072 pixels"):
+        tfrecs.decode_image(data, max_pixels=2 * 64 * 48 - 1)
+
+
+def test_nothing_is_decoded_after_what_is_broken() -> None:
+    few = progressive(8, 8, 1)
+    taken: list[int] = []
+
+    class Values(list[bytes]):
+        def __getitem__(self, place: Any) -> Any:
+            taken.append(place)
+            return super().__getitem__(place)
+
+    with pytest.raises(tfrecs.ParseError, match="record 1: unknown"):
+        tfrecs.decode_image(Values([few, b"broken", *[few] * 50]), num_threads=1)
+    assert max(taken) < 10

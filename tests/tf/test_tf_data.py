@@ -433,3 +433,29 @@ def test_weighted_batches_are_filtered_by_row() -> None:
     drawn = tf.data.Dataset.sample_from_datasets([parsed], weights, seed=5)
     rows = drawn.plan.filter(tfrecs.col("id") > 4)
     assert [batch["id"].tolist() for batch in rows] == [[5, 6, 7], [8, 9]]
+
+
+@pytest.mark.parametrize(
+    "shapes",
+    [
+        (tf.TensorShape([3]), tf.TensorShape([])),
+        ([3], []),
+        (tf.TensorShape([3]), None),
+        ((3,), ()),
+    ],
+)
+def test_padded_shapes_of_parts(shapes: Any) -> None:
+    ds = tf.data.Dataset.range(1, 3).map(lambda n: (tf.range(n), n))
+    ((rows, numbers),) = ds.padded_batch(2, padded_shapes=shapes).as_numpy_iterator()
+    assert rows.tolist() == [[0, 0, 0], [0, 1, 0]]
+    assert numbers.tolist() == [1, 2]
+
+
+def test_a_dataset_of_several_names_at_a_time() -> None:
+    for name in ("one", "two"):
+        with tf.io.TFRecordWriter(f"{name}.tfrecord") as out:
+            for n in range(3):
+                out.write(b"%s %d" % (name.encode(), n))
+    names = tf.data.Dataset.from_tensors(["one.tfrecord", "two.tfrecord"])
+    found = [bytes(record) for record in tf.data.TFRecordDataset(names).as_numpy_iterator()]
+    assert found == [b"%s %d" % (name, n) for name in (b"one", b"two") for n in range(3)]

@@ -445,3 +445,10 @@ def test_all_values_are_there_or_it_is_an_error(
         for name in names:
             expected = [plain(row.get(name, SCHEMA[name][1])) for row in group]
             assert batch[name].tolist() == expected
+
+
+def test_parts_without_rows_have_none() -> None:
+    ds = tfrecs.Dataset([b"0"]).map(lambda _: (({}, None), [1, 2]))
+    with pytest.raises(tfrecs.SpecError, match=r"equally many rows, not \[0, 2\]"):
+        list(ds.unbatch())
+    assert list(tfrecs.Dataset([b"0"]).map(lambda _: ({}, None)).unbatch()) == []

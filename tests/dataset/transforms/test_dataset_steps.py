@@ -244,3 +244,12 @@ def test_wrong_arguments_say_what_is_wrong(path: Path) -> None:
     for call, what in wrong:
         with pytest.raises(tfrecs.SpecError, match=what):
             call()
+
+
+@pytest.mark.parametrize("remainder", ["uneven", "drop", "pad"])
+@pytest.mark.parametrize("records", range(8))
+def test_the_length_of_a_shard(tmp_path: Path, records: int, remainder: Any) -> None:
+    path = frames.save(tmp_path / "a", frames.plain([b"x"] * records))
+    for index in range(3):
+        shard = tfrecs.Dataset(path).map(len).shard(3, index, remainder=remainder)
+        assert shard.cardinality() == len(list(shard))

@@ -17,10 +17,6 @@ from tfrecs.tensors import BytesArray, RaggedTensor, SparseTensor
 class _Absent:
     """Stands where an element lacks a value."""
 
-    def __repr__(self) -> str:
-        """Say what it is."""
-        return "nothing"
-
 
 ABSENT: Final = _Absent()
 
