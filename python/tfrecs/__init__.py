@@ -74,7 +74,7 @@ if TYPE_CHECKING:
     from tfrecs.dataset import (
         Dataset,
         DatasetIterator,
-        DatasetStats,
+        DatasetTimings,
         make_batched_features_dataset,
     )
     from tfrecs.examples.messages import (
@@ -105,7 +105,7 @@ __all__ = [
     "CorruptRecordError",
     "Dataset",
     "DatasetIterator",
-    "DatasetStats",
+    "DatasetTimings",
     "DecodedBatch",
     "Error",
     "Example",
@@ -194,7 +194,7 @@ _LATER = {
     "BytesList": "tfrecs.examples.messages",
     "Dataset": "tfrecs.dataset",
     "DatasetIterator": "tfrecs.dataset",
-    "DatasetStats": "tfrecs.dataset",
+    "DatasetTimings": "tfrecs.dataset",
     "DecodedBatch": "tfrecs.media.batches",
     "Example": "tfrecs.examples.messages",
     "Feature": "tfrecs.examples.messages",

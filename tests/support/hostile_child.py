@@ -183,7 +183,7 @@ RESULTS = {
     "Audio",
     "Batch",
     "DatasetIterator",
-    "DatasetStats",
+    "DatasetTimings",
     "DecodedBatch",
     "IndexedRecords",
     "Salvage",

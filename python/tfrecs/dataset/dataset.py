@@ -20,7 +20,7 @@ from tfrecs.dataset.plan.spec import Spec
 from tfrecs.dataset.run.iterator import DatasetIterator, sources_of
 from tfrecs.dataset.run.pass_log import Trace
 from tfrecs.dataset.run.stage import Run
-from tfrecs.dataset.run.timings import DatasetStats
+from tfrecs.dataset.run.timings import DatasetTimings
 from tfrecs.dataset.sources.factory import Sources, source_of
 from tfrecs.dataset.sources.files import Reading
 from tfrecs.dataset.sources.memory import RecordSource
@@ -234,7 +234,7 @@ class Dataset(Transforms, Exports, Sources):
         self._trace = iterator.trace
         return iterator
 
-    def stats(self) -> DatasetStats:
+    def timings(self) -> DatasetTimings:
         """Return what the pass that began last has given so far, and where the time went.
 
         It is measured always, because that costs next to nothing, and can be asked for while the
@@ -248,12 +248,12 @@ class Dataset(Transforms, Exports, Sources):
             >>> ds = tfrecs.Dataset("seven.tfrecord").batch(2)
             >>> for batch in ds:
             ...     pass
-            >>> stats = ds.stats()
-            >>> stats.elements, stats.records, stats.nbytes
+            >>> timings = ds.timings()
+            >>> timings.elements, timings.records, timings.nbytes
             (4, 7, 28)
         """
         trace = self._trace or Trace(self._node, Run(self._epoch))
-        return trace.stats()
+        return trace.timings()
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave behind what was measured in this process."""

@@ -17,7 +17,7 @@ from tfrecs import _core
 from tfrecs.dataset.distributed.ranks import Ranks, known_length
 from tfrecs.dataset.distributed.shard_iterator import DealtIterator
 from tfrecs.dataset.plan.node import Node
-from tfrecs.dataset.run.timings import DatasetStats
+from tfrecs.dataset.run.timings import DatasetTimings
 
 Convert: TypeAlias = Callable[[Any], Any]
 """What makes of an element what the library takes."""
@@ -130,9 +130,9 @@ class Loader:
         """
         self._upcoming.set_epoch(epoch)
 
-    def stats(self) -> DatasetStats:
-        """Return what the pass that began last has given so far; see `Dataset.stats`."""
-        return (self._current or self._pass(None)).stats()
+    def timings(self) -> DatasetTimings:
+        """Return what the pass that began last has given so far; see `Dataset.timings`."""
+        return (self._current or self._pass(None)).timings()
 
     def state_dict(self) -> dict[str, Any]:
         """Return where the pass is that began last, or where the next one begins."""
@@ -275,9 +275,9 @@ class LoaderIterator(_core.Exclusive, Iterator[Any]):
             self._has_begun, self.is_over = True, False
             self._upcoming.beginning = Beginning(self.epoch + 1)
 
-    def stats(self) -> DatasetStats:
+    def timings(self) -> DatasetTimings:
         """Return what the pass has given so far, and where the time went."""
-        return self._dealt_now().stats()
+        return self._dealt_now().timings()
 
     def close(self) -> None:
         """Let go of threads and files. Nothing comes any more."""

@@ -13,7 +13,7 @@ from tfrecs.dataset.plan.order import ENDLESS, Length
 from tfrecs.dataset.plan.state import Saved, State
 from tfrecs.dataset.run.iterator import DatasetIterator
 from tfrecs.dataset.run.stage import Run
-from tfrecs.dataset.run.timings import DatasetStats
+from tfrecs.dataset.run.timings import DatasetTimings
 from tfrecs.dataset.transforms.batch import Batch
 from tfrecs.dataset.transforms.map import Map
 from tfrecs.dataset.transforms.prefetch import Prefetch
@@ -201,9 +201,9 @@ class DealtIterator(Iterator[Any]):
         """Where the pass was when it began."""
         return Given(self.epoch, self._base, 0, self._part.num_ranks)
 
-    def stats(self) -> DatasetStats:
+    def timings(self) -> DatasetTimings:
         """Return what it has given so far, and where the time went."""
-        return self._it.stats()
+        return self._it.timings()
 
     def close(self) -> None:
         """Let go of threads and files. Nothing comes any more."""

@@ -15,7 +15,7 @@ from tfrecs.dataset.plan.state import Saved, State
 from tfrecs.dataset.run.pass_log import Trace
 from tfrecs.dataset.run.progress import Bar, bar_of
 from tfrecs.dataset.run.stage import Run, Stage
-from tfrecs.dataset.run.timings import DatasetStats
+from tfrecs.dataset.run.timings import DatasetTimings
 from tfrecs.dataset.transforms.shard import Shard
 from tfrecs.errors import StateError
 
@@ -180,9 +180,9 @@ class DatasetIterator(_core.Exclusive, Iterator[Any]):
                 f"this one has {len(lines)}"
             )
 
-    def stats(self) -> DatasetStats:
-        """Return what the pass has given so far, and where the time went; see `Dataset.stats`."""
-        return self.trace.stats()
+    def timings(self) -> DatasetTimings:
+        """Return what the pass has given so far, and where the time went; see `Dataset.timings`."""
+        return self.trace.timings()
 
     def close(self) -> None:
         """Let go of threads and files. Nothing comes any more."""

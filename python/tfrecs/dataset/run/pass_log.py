@@ -8,7 +8,7 @@ from time import perf_counter
 from tfrecs._internal.logging import logger
 from tfrecs.dataset.plan.node import Node
 from tfrecs.dataset.run.stage import Run
-from tfrecs.dataset.run.timings import DatasetStats, stats_of
+from tfrecs.dataset.run.timings import DatasetTimings, timings_of
 
 
 class Trace:
@@ -42,21 +42,21 @@ class Trace:
             return
         self._ended = perf_counter()
         if logger.isEnabledFor(logging.DEBUG):
-            self._tell(self.stats())
+            self._tell(self.timings())
 
-    def _tell(self, stats: DatasetStats) -> None:
+    def _tell(self, timings: DatasetTimings) -> None:
         logger.debug(
             "epoch %d of %s ends: %d elements in %.3f s, %.0f records/s, %.1f MB/s",
             self._run.epoch,
             self._name,
-            stats.elements,
-            stats.seconds,
-            stats.records_per_second,
-            stats.bytes_per_second / 1e6,
+            timings.elements,
+            timings.seconds,
+            timings.records_per_second,
+            timings.bytes_per_second / 1e6,
         )
 
-    def stats(self) -> DatasetStats:
+    def timings(self) -> DatasetTimings:
         """Return what the pass has given so far."""
         now = perf_counter() if self._ended is None else self._ended
         seconds = 0.0 if self._begun is None else now - self._begun
-        return stats_of(self._node, self._run.epoch, self._run.meters, seconds)
+        return timings_of(self._node, self._run.epoch, self._run.meters, seconds)

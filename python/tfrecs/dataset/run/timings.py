@@ -14,8 +14,8 @@ CELLS = (13, 12, 8, 9, 11)
 
 
 @dataclass(frozen=True)
-class StepStats:
-    """What one step of a plan has given; see DatasetStats.
+class StepTimings:
+    """What one step of a plan has given; see DatasetTimings.
 
     Attributes:
         step: The call that made it, indented where it is one of several sources.
@@ -49,7 +49,7 @@ class StepStats:
 
 
 @dataclass(frozen=True, repr=False)
-class DatasetStats:
+class DatasetTimings:
     """What a pass has given, and where the time went: a table, when it is printed.
 
     Attributes:
@@ -68,10 +68,10 @@ class DatasetStats:
         >>> ds = tfrecs.Dataset("words.tfrecord").batch(2).map(len)
         >>> list(ds)
         [2, 1]
-        >>> stats = ds.stats()
-        >>> stats.elements, stats.records, stats.nbytes
+        >>> timings = ds.timings()
+        >>> timings.elements, timings.records, timings.nbytes
         (2, 3, 6)
-        >>> [step.step for step in stats.steps]
+        >>> [step.step for step in timings.steps]
         ["Dataset('words.tfrecord')", '  .batch(2)', '  .map(builtins.len)']
     """
 
@@ -81,7 +81,7 @@ class DatasetStats:
     records: int
     nbytes: int
     outside: float
-    steps: tuple[StepStats, ...]
+    steps: tuple[StepTimings, ...]
 
     @property
     def records_per_second(self) -> float:
@@ -94,7 +94,7 @@ class DatasetStats:
         return self.nbytes / self.seconds if self.seconds else 0.0
 
     @property
-    def slowest(self) -> StepStats | None:
+    def slowest(self) -> StepTimings | None:
         """The step that the others wait for, if it is not whoever iterates."""
         most = max(self.steps, key=lambda step: step.load, default=None)
         return most if most is not None and most.load > self.outside else None
@@ -114,7 +114,7 @@ class DatasetStats:
     def _inside(self) -> float:
         return max(self.seconds - self.outside, 0.0)
 
-    def _step(self, step: StepStats) -> str:
+    def _step(self, step: StepTimings) -> str:
         count = step.elements if step.records is None else step.records
         if count is None:
             return _line(step.step, "", "", "", "", "")
@@ -142,11 +142,11 @@ def _short(step: str) -> str:
     return step if len(step) <= STEP else f"{step[: STEP - 1]}…"
 
 
-def stats_of(node: Node, epoch: int, meters: Meters, seconds: float) -> DatasetStats:
+def timings_of(node: Node, epoch: int, meters: Meters, seconds: float) -> DatasetTimings:
     """Return what the meters of a pass say."""
     steps = tuple(_steps(node, meters))
     last, _ = meters.read(node)
-    return DatasetStats(
+    return DatasetTimings(
         epoch,
         seconds,
         last.elements,
@@ -157,7 +157,7 @@ def stats_of(node: Node, epoch: int, meters: Meters, seconds: float) -> DatasetS
     )
 
 
-def _steps(node: Node, meters: Meters) -> Iterator[StepStats]:
+def _steps(node: Node, meters: Meters) -> Iterator[StepTimings]:
     for number, source in enumerate(node.sources):
         for step in _steps(source, meters):
             yield step if number == 0 else _indented(step)
@@ -167,20 +167,20 @@ def _steps(node: Node, meters: Meters) -> Iterator[StepStats]:
     yield _measured(node.describe().splitlines()[0], node, meters, node.at_once)
 
 
-def _indented(step: StepStats) -> StepStats:
-    return StepStats(**{**vars(step), "step": f"    {step.step}"})
+def _indented(step: StepTimings) -> StepTimings:
+    return StepTimings(**{**vars(step), "step": f"    {step.step}"})
 
 
-def _measured(name: str, step: object, meters: Meters, at_once: int) -> StepStats:
+def _measured(name: str, step: object, meters: Meters, at_once: int) -> StepTimings:
     meter, reading = meters.read(step)
     if reading.taken:
         # Who waits for what is read waits for threads of this very step.
         busy, awaited = meter.own + reading.worked, meter.taken or reading.taken
         elements = meter.elements if meter.taken else None
-        return StepStats(
+        return StepTimings(
             name, elements, reading.records, reading.nbytes, busy, 0.0, awaited, at_once
         )
     if not meter.taken:
-        return StepStats(name)
+        return StepTimings(name)
     busy, threads = meter.own + meter.worked, at_once if meter.worked else 1
-    return StepStats(name, meter.elements, None, None, busy, meter.waited, meter.taken, threads)
+    return StepTimings(name, meter.elements, None, None, busy, meter.waited, meter.taken, threads)

@@ -12,14 +12,14 @@ from plans import SPEC, STEPS, example
 
 import tfrecs
 from tfrecs import _core
-from tfrecs.dataset.run.timings import DatasetStats, StepStats
+from tfrecs.dataset.run.timings import DatasetTimings, StepTimings
 
 COUNT = 24
 
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("stats") / "a.tfrecord"
+    path = tmp_path_factory.mktemp("timings") / "a.tfrecord"
     with tfrecs.RecordWriter(path) as out:
         out.write_batch([example(n) for n in range(COUNT)])
     return path
@@ -32,32 +32,32 @@ def number(row: Any) -> int:
     return int(row["n"])
 
 
-def counts(stats: DatasetStats) -> list[tuple[str, int | None]]:
-    return [(step.step.strip().split("(")[0], step.elements) for step in stats.steps]
+def counts(timings: DatasetTimings) -> list[tuple[str, int | None]]:
+    return [(step.step.strip().split("(")[0], step.elements) for step in timings.steps]
 
 
 def test_each_step_is_counted(path: Path) -> None:
     ds = tfrecs.Dataset(path, SPEC).shuffle(1).batch(5).map(len, num_threads=2).prefetch(2)
     list(ds.repeat(2))
     list(ds)
-    stats = ds.stats()
-    assert counts(stats) == [
+    timings = ds.timings()
+    assert counts(timings) == [
         ("Dataset", None),
         (".shuffle", None),
         (".batch", 5),
         (".map", 5),
         (".prefetch", 5),
     ]
-    assert (stats.elements, stats.records, stats.nbytes) == (5, COUNT, NBYTES)
-    assert stats.steps[0].records == COUNT
-    assert stats.steps[3].at_once == 2
+    assert (timings.elements, timings.records, timings.nbytes) == (5, COUNT, NBYTES)
+    assert timings.steps[0].records == COUNT
+    assert timings.steps[3].at_once == 2
 
 
 def test_passes_of_steps_that_repeat_or_join_are_counted_together(path: Path) -> None:
     first, second = tfrecs.Dataset(path, SPEC), tfrecs.Dataset(path, SPEC)
     both = first.map(number).repeat(2).zip(second.map(number).filter(bool).take(30))
     assert len(list(both)) == COUNT - 1
-    assert counts(both.stats()) == [
+    assert counts(both.timings()) == [
         ("Dataset", COUNT),
         (".map", COUNT),
         (".repeat", COUNT),  # one that found no other to be zipped with
@@ -67,13 +67,13 @@ def test_passes_of_steps_that_repeat_or_join_are_counted_together(path: Path) ->
         (".take", COUNT - 1),
         (".zip", COUNT - 1),
     ]
-    assert both.stats().steps[3].step.startswith("    ")
+    assert both.timings().steps[3].step.startswith("    ")
 
 
 def test_datasets_that_a_function_makes_are_counted_by_kind(path: Path) -> None:
     ds = tfrecs.Dataset(path).take(3).map(bytes).interleave(lambda _: tfrecs.Dataset(path).batch(5))
     assert len(list(ds)) == 15
-    steps = {step.step.strip(): step for step in ds.stats().steps}
+    steps = {step.step.strip(): step for step in ds.timings().steps}
     assert steps["Files"].records == 3 * COUNT
     assert steps["Batch"].elements == 15
 
@@ -83,41 +83,41 @@ def test_times_add_up_and_the_table_is_narrow(path: Path, name: str) -> None:
     ds = STEPS[name](tfrecs.Dataset(path, SPEC))
     it = iter(ds)
     elements = list(it)
-    stats = ds.stats()
-    assert stats.elements == len(elements)
-    assert 0 <= stats.outside <= stats.seconds
-    for step in stats.steps:
+    timings = ds.timings()
+    assert timings.elements == len(elements)
+    assert 0 <= timings.outside <= timings.seconds
+    for step in timings.steps:
         assert min(step.busy, step.waiting, step.awaited) >= 0
         is_ahead = "prefetch" in step.step or "ordered" in step.step or step.at_once > 1
         if step.elements is not None and step.records is None and not is_ahead:
             assert step.busy + step.waiting == pytest.approx(step.awaited, abs=1e-6)
-    lines = repr(stats).splitlines()
+    lines = repr(timings).splitlines()
     assert max(map(len, lines)) <= 80
-    assert len(lines) == len(stats.steps) + 3
-    assert repr(it.stats()) == repr(stats)
+    assert len(lines) == len(timings.steps) + 3
+    assert repr(it.timings()) == repr(timings)
 
 
 def test_it_can_be_asked_at_any_time(path: Path) -> None:
     ds = tfrecs.Dataset(path, SPEC).batch(4)
-    nothing = ds.stats()
+    nothing = ds.timings()
     assert (nothing.elements, nothing.seconds, nothing.slowest) == (0, 0.0, None)
     it = iter(ds)
     list(islice(it, 2))
-    assert (it.stats().elements, ds.stats().elements) == (2, 2)
+    assert (it.timings().elements, ds.timings().elements) == (2, 2)
     state = it.state_dict()
     it.close()
-    assert ds.stats() == ds.stats(), "the clock stands still"
+    assert ds.timings() == ds.timings(), "the clock stands still"
     again = iter(ds)
     again.load_state_dict(state)
     list(again)
-    assert (ds.stats().elements, ds.stats().epoch) == (4, 0)
+    assert (ds.timings().elements, ds.timings().epoch) == (4, 0)
     list(ds)
-    assert (ds.stats().elements, ds.stats().epoch) == (6, 2)
+    assert (ds.timings().elements, ds.timings().epoch) == (6, 2)
     forgotten = iter(ds)
     next(forgotten)
     del forgotten
-    assert ds.stats() == ds.stats(), "the clock of what nobody holds stands still"
-    assert pickle.loads(pickle.dumps(ds)).stats().elements == 0
+    assert ds.timings() == ds.timings(), "the clock of what nobody holds stands still"
+    assert pickle.loads(pickle.dumps(ds)).timings().elements == 0
 
 
 def test_what_is_skipped_of_damaged_files_is_no_record(path: Path, tmp_path: Path) -> None:
@@ -126,22 +126,22 @@ def test_what_is_skipped_of_damaged_files_is_no_record(path: Path, tmp_path: Pat
     (tmp_path / "hurt").write_bytes(data)
     ds = tfrecs.Dataset(tmp_path / "hurt", on_corrupt="skip").batch(5)
     list(ds)
-    assert ds.stats().records == COUNT - 1
+    assert ds.timings().records == COUNT - 1
 
 
 def test_the_slowest_is_who_others_wait_for() -> None:
-    def stats(*steps: StepStats, outside: float = 0.0) -> DatasetStats:
-        return DatasetStats(0, 10.0, 5, 50, 10**9, outside, steps)
+    def timings(*steps: StepTimings, outside: float = 0.0) -> DatasetTimings:
+        return DatasetTimings(0, 10.0, 5, 50, 10**9, outside, steps)
 
-    reading = StepStats("Dataset('a')", None, 50, 10**9, busy=4.0, awaited=1.0, at_once=4)
-    slow = StepStats("  .map(f)", 5, busy=8.0, at_once=2)
-    quick = StepStats("  .map(g)", 5, busy=3.0)
-    assert stats(reading, slow, quick).slowest is slow
-    assert stats(reading, slow, quick, outside=5.0).slowest is None
-    waited_for = StepStats("Dataset('a')", None, 50, 10**9, busy=4.0, awaited=9.0, at_once=4)
-    assert stats(waited_for, slow, quick).slowest is waited_for
-    assert (stats(slow).records_per_second, stats(slow).bytes_per_second) == (5.0, 10**8)
-    text = repr(stats(reading, slow, quick))
+    reading = StepTimings("Dataset('a')", None, 50, 10**9, busy=4.0, awaited=1.0, at_once=4)
+    slow = StepTimings("  .map(f)", 5, busy=8.0, at_once=2)
+    quick = StepTimings("  .map(g)", 5, busy=3.0)
+    assert timings(reading, slow, quick).slowest is slow
+    assert timings(reading, slow, quick, outside=5.0).slowest is None
+    waited_for = StepTimings("Dataset('a')", None, 50, 10**9, busy=4.0, awaited=9.0, at_once=4)
+    assert timings(waited_for, slow, quick).slowest is waited_for
+    assert (timings(slow).records_per_second, timings(slow).bytes_per_second) == (5.0, 10**8)
+    text = repr(timings(reading, slow, quick))
     assert text.endswith("10.00 s; the slowest is .map(f), for 40% of the time")
     assert "100.0" in text.splitlines()[1]
 

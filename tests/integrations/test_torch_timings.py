@@ -22,18 +22,18 @@ def ds(tmp_path: Path) -> tfrecs.Dataset:
 
 def test_a_loader_says_what_its_last_pass_gave(ds: tfrecs.Dataset) -> None:
     loader = ds.batch(16).to_torch_loader()
-    assert loader.stats().elements == 0
+    assert loader.timings().elements == 0
     elements = len(list(loader))
-    assert (loader.stats().elements, loader.stats().records) == (elements, RECORDS)
-    assert loader.stats().epoch == 0
+    assert (loader.timings().elements, loader.timings().records) == (elements, RECORDS)
+    assert loader.timings().epoch == 0
     it = iter(loader)
     list(islice(it, 2))
-    assert (it.stats().elements, loader.stats().epoch) == (2, 1)
-    assert repr(loader.stats()).startswith("step ")
+    assert (it.timings().elements, loader.timings().epoch) == (2, 1)
+    assert repr(loader.timings()).startswith("step ")
     it.close()
 
 
 def test_a_rank_counts_its_own(ds: tfrecs.Dataset) -> None:
     loader = ds.batch(16).to_torch_loader(rank=1, num_ranks=2)
     elements = len(list(loader))
-    assert loader.stats().elements == elements
+    assert loader.timings().elements == elements
