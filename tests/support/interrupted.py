@@ -41,7 +41,7 @@ class Child:
     def __init__(self, script: str, *arguments: object) -> None:
         text = "".join(map(textwrap.dedent, (PRELUDE, script, EPILOGUE)))
         self.process = subprocess.Popen(
-            [sys.executable, "-c", text, *map(str, arguments)],
+            [sys.executable, "-X", "faulthandler", "-c", text, *map(str, arguments)],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -68,7 +68,11 @@ class Child:
 
     def ends_with(self, said: str) -> None:
         """Wait for the end, and see what the script has said last."""
-        output, errors = self.process.communicate(timeout=HANG)
+        try:
+            output, errors = self.process.communicate(timeout=HANG)
+        except subprocess.TimeoutExpired:
+            self.process.send_signal(signal.SIGABRT)  # it writes where each thread is
+            output, errors = self.process.communicate()
         assert (output, errors) == (said, "")
 
 
