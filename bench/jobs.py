@@ -79,7 +79,7 @@ class Job:
         name: Its short name.
         title: What every system does.
         workloads: The workloads that it makes sense on.
-        systems: Who does it. Of the first one, the output is what the limit copies.
+        systems: Those that do it. The limit copies the output of the first one.
         batched: Whether a step is a batch of records, not a single one.
         form: The form of the file.
         spec: Which of the workload's specifications it is about.

@@ -98,7 +98,7 @@ def options() -> Options:
     form.add_argument("--json", action="store_const", dest="form", const="json")
     form.add_argument("--markdown", action="store_const", dest="form", const="markdown")
     given = parser.parse_args()
-    # Who asks for some jobs, workloads or systems wants the table.
+    # Jobs, workloads and systems are those of the table.
     narrowed = given.jobs or given.workloads or given.systems
     return Options(
         parts=given.parts or (["table"] if narrowed else list(PARTS)),

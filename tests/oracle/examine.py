@@ -1,6 +1,6 @@
 """Hold ours against TensorFlow for records of one spec: `examine`.
 
-Who judges: the rules of reference_rules.py say which records are refused, and why; TensorFlow says
+The judges: the rules of reference_rules.py say which records are refused, and why; TensorFlow says
 what the others give, value for value, and must itself refuse those that are refused, one by one. On
 odd bytes, reference_wire.py says what they hold, and is itself held against the protobuf runtime;
 TensorFlow is then asked about the same content, written as everybody writes it.

@@ -1,4 +1,4 @@
-"""Messages and reprs: the number of a noun follows its count, and the article its noun."""
+"""Messages and reprs agree in number and article, and no text uses words of its own."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from needs import REPO
 
 import tfrecs
 from tfrecs.media.batches import DecodedBatch
@@ -20,6 +21,41 @@ MISFIT = re.compile(
     r"|(?<![\w.,])(?:0|2) (?:column|row|value|record|byte|file|shard|entry|element|region)\b"
     r"|\ba (?:int|object|array|ndarray|NoneType)\b|\ban? None"
 )
+
+
+# Words that nobody else in the field uses, in code, comments, docs and tests.
+DIALECT = re.compile(
+    r"manieth|[Oo]f the operating system[.,;]"
+    r"|(?:^|[.!?:] |//[/!]? |# |\"\"\")Who(?:ever)? \w+",
+    re.MULTILINE,
+)
+FOLDERS = ["python", "crates", "tests", "bench", "examples", "docs"]
+PAGES = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "fuzz/README.md"]
+
+
+def sources() -> list[Path]:
+    found = [
+        path
+        for folder in FOLDERS
+        for suffix in ("py", "pyi", "rs", "md")
+        for path in (REPO / folder).rglob(f"*.{suffix}")
+    ]
+    return sorted({*found, *(REPO / page for page in PAGES)} - {Path(__file__)})
+
+
+def test_the_dialect_is_found() -> None:
+    for text in ("every so manieth", "# Who reads waits.", "Of the operating system.", "x. Who is"):
+        assert DIALECT.search(text), text
+    assert not DIALECT.search("the operating system refused; those who read wait")
+
+
+def test_no_text_is_in_the_dialect() -> None:
+    found = {
+        str(path.relative_to(REPO)): matches
+        for path in sources()
+        if (matches := DIALECT.findall(path.read_text()))
+    }
+    assert found == {}
 
 
 def texts_of(count: int, folder: Path) -> Iterator[str]:

@@ -27,7 +27,7 @@ class BadError(Exception):
 
 
 class Fault:
-    """Raises at its so manieth call, on whichever thread that is; 0 is never."""
+    """Raises at call number `at`, on whichever thread that is; 0 is never."""
 
     def __init__(self, at: int) -> None:
         self.left = at

@@ -83,7 +83,7 @@ impl Batches {
     /// The next one: Records if there is nothing to decode; else a tuple of Columns of the features (and, if
     /// there are lists, of those), and the places of the records as Records without content.
     pub fn next<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        // Whoever takes what is ready, in a loop of C, never waits, and would never hear of a signal.
+        // A loop in C that takes ready batches never waits, and so would never see a signal.
         py.check_signals()?;
         match py.detach(|| self.next_batch()).or_raise(py)? {
             None => Ok(None),

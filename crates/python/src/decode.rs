@@ -111,7 +111,7 @@ pub fn decode_batch(
     let spec = assemble(spec, SpecPieces::feature)?;
     let records = Input::of(records)?;
     let spec = spec.as_deref();
-    // Who asks for features gets those, as from TensorFlow; who asks for all is to miss none.
+    // A spec gives exactly its features, as in TensorFlow; without one, none may be missed.
     let is_checked = spec.is_none() && !ignore_unknown;
     let decoded = py.detach(|| {
         if is_checked {

@@ -63,7 +63,7 @@ impl PyMeter {
         self.worked.fetch_add(worked, Ordering::Relaxed);
     }
 
-    /// Whoever asked the step has waited so many nanoseconds for its threads.
+    /// Adds nanoseconds that the caller of the step has waited for its threads.
     #[staticmethod]
     fn add_idle(idle: u64) {
         IDLE.set(IDLE.get() + idle);

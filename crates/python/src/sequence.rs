@@ -20,7 +20,7 @@ use crate::records::PyRecords;
 #[pyclass(frozen, subclass, name = "RecordSequence", module = "tfrecs._core")]
 pub struct PySequence(Mutex<State>);
 
-/// Whoever reads keeps the files open until that is done, whoever else closes them meanwhile.
+/// A read keeps the files open until it is done, even if another thread closes them meanwhile.
 enum State {
     New,
     Open(Arc<Sequence>),

@@ -2,8 +2,8 @@
 
 A record that lacks a feature without a fixed length (VarLenFeature, RaggedFeature, SparseFeature,
 FixedLenSequenceFeature) has no values of it, in TensorFlow as here, so a misspelt name gives empty
-columns for ever. Whoever parses records by one specification hears of it once, when none of the
-first 10,000 records has the feature.
+columns for ever. A specification warns once, when none of its first 10,000 records has the
+feature.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 //! What is shuffled in windows: read once, in cells of some records that lie near together, and kept until no
 //! batch can need it any more.
 //!
-//! The threads share the cells. Whoever needs one first reads it, the others wait for it; or, rather than
+//! The threads share the cells. The first that needs one reads it, the others wait for it; or, rather than
 //! wait, read the one that comes next.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -71,7 +71,7 @@ enum Cell {
     /// Somebody reads it.
     Coming,
     There(Records),
-    /// It could not be read whole. Whoever needs some of its records reads these, and finds out which it is.
+    /// It could not be read whole. Its records are read one by one, which shows which of them is broken.
     Lost,
 }
 
@@ -247,7 +247,7 @@ impl Cells {
         Ok(state)
     }
 
-    /// Who panics with the lock has changed nothing by halves.
+    /// A panic while holding the lock leaves no partial update.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -22,7 +22,7 @@ pub use crate::pipeline::pool::Pool;
 /// Reads batches of records.
 ///
 /// # Errors
-/// There are not so many records; of the operating system, if it has no thread to give. Errors of files come with
+/// There are fewer records; the system cannot start a thread. Errors of files come with
 /// their batches.
 pub fn gather_records(pick: &Pick) -> Result<Scan<Sound>> {
     let partial = pick.partial;

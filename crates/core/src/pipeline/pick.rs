@@ -32,7 +32,7 @@ pub(crate) fn indices_of(records: &[u64], indices: &mut Vec<usize>) -> Result<()
     indices.clear();
     let reserved = indices.try_reserve(records.len());
     reserved.map_err(|_| ErrorKind::OutOfMemory(records.len()))?;
-    // Who has no memory for an index has none for its record either.
+    // A record beyond the address space cannot be held either: it fails when it is read.
     let as_index = |&record: &u64| usize::try_from(record).unwrap_or(usize::MAX);
     indices.extend(records.iter().map(as_index));
     Ok(())

@@ -56,7 +56,7 @@ pub struct Request {
 pub type Skipped = Arc<Mutex<Vec<(PathBuf, SkippedRegion)>>>;
 
 impl Request {
-    /// Whether those who work on batches check the data. Who skips damage has done so.
+    /// Whether workers check the data. Where damage is skipped, it was checked before.
     fn verifies(&self) -> bool {
         self.read.verify && self.skipped.is_none()
     }
@@ -68,7 +68,7 @@ pub type Scan<T> = Ordered<Result<T>>;
 /// Reads batches of records.
 ///
 /// # Errors
-/// Of the operating system, if it has no thread to give. Errors of files come with their batches.
+/// The system cannot start a thread. Errors of files come with their batches.
 pub fn scan_records(request: &Request) -> Result<Scan<Sound>> {
     let (verify, partial) = (request.verifies(), request.partial);
     start(request, || {

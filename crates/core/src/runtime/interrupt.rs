@@ -1,7 +1,7 @@
 //! Signals: what to do when one interrupts a system call, and when to ask for them in long work.
 //!
 //! The standard library would simply try an interrupted call again, and a program waiting at a pipe
-//! could not be stopped. Whoever embeds the core can have a say instead.
+//! could not be stopped. The host program installs a check instead.
 
 use std::cell::RefCell;
 use std::io;

@@ -20,9 +20,8 @@ use crate::runtime::{interrupt, memory};
 /// How long waiting goes on before signals are asked for.
 const PULSE: Duration = Duration::from_millis(50);
 
-/// How long a dropped object waits for its threads. They end as soon as they notice; one that reads a
-/// pipe into which nobody writes may never, and is left behind. Whoever was stopped by a signal has no time
-/// to lose, and waits for one [`PULSE`].
+/// How long a dropped object waits for its threads. They end as soon as they see it; one that reads a
+/// pipe into which nobody writes may never, and is left running. After a signal the wait is one [`PULSE`].
 const FAREWELL: Duration = Duration::from_millis(500);
 
 /// Memory that a new thread needs: its stack and the system's bookkeeping. If it is missing, the process dies after
@@ -119,7 +118,7 @@ struct Shared<T> {
     /// There is room for another result, or nobody wants any more.
     room: Condvar,
     stop: Arc<AtomicBool>,
-    /// Whoever waits for a result is to give up.
+    /// Set when all waits for a result must end.
     closing: Arc<AtomicBool>,
     /// How many nanoseconds the threads have worked since somebody asked.
     worked: AtomicU64,
@@ -146,7 +145,7 @@ impl<T: Send + 'static> Ordered<T> {
     /// Starts `threads` workers, each with what `make_worker` makes, on the jobs of `source`.
     ///
     /// # Errors
-    /// Of the operating system, if it has no thread to give.
+    /// The system cannot start a thread.
     pub fn start<J, W>(
         threads: usize,
         ahead: usize,

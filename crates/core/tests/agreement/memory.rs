@@ -3,7 +3,7 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The system's allocator, counting. Whoever asks for [`peak_of`] must make it the global one.
+/// The system's allocator, counting. [`peak_of`] needs it as the global allocator.
 pub struct Counting;
 
 static NOW: AtomicUsize = AtomicUsize::new(0);

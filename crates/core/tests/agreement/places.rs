@@ -88,7 +88,7 @@ pub fn index(data: &[u8]) {
     } else if let Some(forged) = forged(truth, rest) {
         let (peak, found) = peak_of(|| IndexedFile::from_bytes(&file.0, &forged).map(any));
         assert!(peak < 32 * data.len() + MEMORY, "{peak} bytes of memory");
-        // Whoever computes checksums can say where records are, but not what is in them.
+        // Right checksums can make up where records are, but not what is in them.
         for record in found.unwrap_or_default() {
             let frame = frame_of(&record);
             let is_there = stream.windows(frame.len()).any(|part| part == frame);

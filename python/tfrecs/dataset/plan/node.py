@@ -113,7 +113,7 @@ class Step(Node):
 
 
 class Striped(Stage):
-    """Every so manieth element of a step."""
+    """The elements i, i + n, i + 2n, … of a step."""
 
     def __init__(self, node: Node, run: Run, saved: Saved | None) -> None:
         """Start the step, and leave out what others give."""

@@ -64,7 +64,7 @@ class DatasetIterator(_core.Exclusive, Iterator[Any]):
         try:
             element = next(self._begun() if self._stage is None else self._stage)
         except Exception:
-            # Whoever keeps the error, with its traceback, keeps no threads; a signal ends nothing.
+            # A kept error, with its traceback, must keep no threads alive; a signal ends nothing.
             # A pass that cannot begin would fail for ever.
             if self.ends_on_error or self._stage is None:
                 self.close()

@@ -19,8 +19,8 @@ class Run:
 
     Attributes:
         epoch: Which pass it is: what shuffles makes another order in each.
-        stripe: Every how manieth of the last step's elements are wanted, and from which one on;
-            None if all are. It divides the work among processes that give their elements in turn.
+        stripe: `(n, i)`: yield elements i, i + n, i + 2n, … of the last step; None: all. It divides
+            the work among processes that give their elements in turn.
         meters: What counts the elements of each step.
     """
 

@@ -174,7 +174,7 @@ def _indented(step: StepTimings) -> StepTimings:
 def _measured(name: str, step: object, meters: Meters, at_once: int) -> StepTimings:
     meter, reading = meters.read(step)
     if reading.taken:
-        # Who waits for what is read waits for threads of this very step.
+        # A wait for what is read is a wait for threads of this very step.
         busy, awaited = meter.own + reading.worked, meter.taken or reading.taken
         elements = meter.elements if meter.taken else None
         return StepTimings(

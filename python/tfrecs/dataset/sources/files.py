@@ -43,7 +43,7 @@ class Reading:
         limits: What is too much.
         threads: How many threads read and parse.
         memory_map: Whether records at random places are copied out of mapped memory.
-        on_skip: Who is told about damage that is skipped.
+        on_skip: Is called with each damaged region that is skipped.
         skips: Whether it is.
         most_ahead: How many bytes of records may be read before they are asked for.
     """

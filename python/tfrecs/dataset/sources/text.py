@@ -147,7 +147,7 @@ class _Batches(_Reading):
         before = self._native.place()
         records = self._short or self._native.read(self._size, MOST)
         if 0 < len(records) < self._size:
-            # Who is interrupted here goes on with them.
+            # After an interrupt here, the next call resumes with them.
             self._short, self._before = records, self._before or before
             rest = self._native.read(self._size - len(records), MOST)
             self._short = self._before = None

@@ -1,4 +1,4 @@
-"""shard(): every so manieth element."""
+"""shard(): the elements i, i + n, i + 2n and so on."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Shard(Step):
         return rounds + extra
 
     def order(self) -> RecordOrder | None:
-        """Return every so manieth record of the source's."""
+        """Return the records i, i + n, i + 2n, … of the source's order."""
         order = self.source.order()
         return (
             None if order is None else order.then("shard", self.num, self.index, 0, self.remainder)

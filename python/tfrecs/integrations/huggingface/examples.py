@@ -82,7 +82,7 @@ class Examples(_BaseExamplesIterable):  # type: ignore[misc, unused-ignore]
         return made
 
     def shard_data_sources(self, num_shards: int, index: int, contiguous: bool = True) -> Self:
-        """Return a part of it: every so manieth batch, whatever is asked for."""
+        """Return the batches i, i + n, i + 2n, … of it, `contiguous` or not."""
         num = min(num_shards, self._shards)
         left = len(self.split_shard_indices_by_worker(num, index, contiguous))
         parts, part = self._part

@@ -218,7 +218,7 @@ class KerasDataset(keras.utils.PyDataset):  # type: ignore[misc, unused-ignore]
         """Return where the pass is, behind the batch that was taken last.
 
         Args:
-            pulled: Or behind the so manieth that was taken ever, if it was one of the last 256.
+            pulled: Or after this number of batches taken in all, if it was one of the last 256.
 
         Raises:
             StateError: It was not.

@@ -39,7 +39,7 @@ class Pass:
 
     Attributes:
         seed: What the loader has drawn for it.
-        number: The how manieth it is in each of the workers, which may be kept for several.
+        number: Its number in each of the workers, which may be kept for several.
         num_workers: How many they are.
         worker: Which one this is.
         cohort: A number that is nearly the same in all of them.

@@ -63,7 +63,7 @@ class FIFOQueue:
         if self.names is not None and len(self.names) != len(self.dtypes):
             raise SpecError(f"there are {len(self.dtypes)} dtypes, and {len(self.names)} names")
         self.name = name
-        # Who fills it as long as no threads do.
+        # Fills it as long as no threads do.
         self.feed: Callable[[], None] | None = None
         self._elements: deque[tuple[Any, ...]] = deque()
         self._changed = threading.Condition()
@@ -171,7 +171,7 @@ class FIFOQueue:
             return  # who fills it by itself takes nothing out before it is done
         self._pending += 1
         try:
-            # Who waits for more than there is room for gets it.
+            # A caller that waits for more elements than the capacity gets them.
             while len(self._elements) >= max(self.capacity, self._demand):
                 if self._is_cancelled:
                     raise CancelledError(f"{self!r} is closed.")

@@ -9,8 +9,8 @@
 //! Deflate blocks refer to up to 32 KB in front of them: the window. Of these bytes only those are kept that
 //! the blocks behind really refer to (`window.rs`), the others are zero, and all are compressed.
 //!
-//! Who reads from a checkpoint must be able to tell right from wrong bytes (a record has its checksum): that of
-//! the stream covers all of it, and can only be verified where all of it is inflated. Whatever a checkpoint says, it
+//! Bytes that are read from a checkpoint need a checksum of their own, as records have: that of the stream covers
+//! all of it, and can only be verified where all of it is decompressed. Whatever a checkpoint says, it
 //! leads to bytes or to an error.
 //!
 //! ```

@@ -38,7 +38,7 @@ impl Input {
                 }
                 Err(error) => return Err(error),
             }
-            // Whoever writes into a pipe may wait for us before writing more.
+            // The writer of a pipe may wait for us before it writes more.
             if start.get(..filled).is_some_and(sniff::is_record_header) {
                 break;
             }

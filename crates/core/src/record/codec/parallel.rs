@@ -52,7 +52,7 @@ impl Inflated {
     /// Reads some bytes; 0 is the clean end.
     ///
     /// # Errors
-    /// Of the operating system, or of a stream that is cut or broken.
+    /// Any I/O error; a stream that is cut or broken.
     pub fn read(&mut self, out: &mut [u8]) -> Result<usize, ErrorKind> {
         loop {
             self.move_away()?;
@@ -254,7 +254,7 @@ pub(crate) mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(512))]
 
-        /// Whoever inflates, and however much at a time: the same bytes and the same fault.
+        /// Any decompressor, any amount at a time: the same bytes and the same fault.
         #[test]
         fn threads_make_no_difference(
             members in prop::collection::vec((by(), some_content()), 1..12),

@@ -34,7 +34,7 @@ impl Source {
     /// Reads some bytes into `buffer`; 0 is the clean end.
     ///
     /// # Errors
-    /// Of the operating system, or of a compressed stream that is cut or broken.
+    /// Any I/O error; a compressed stream that is cut or broken.
     pub fn read(&mut self, buffer: &mut [u8]) -> Result<usize, ErrorKind> {
         match self {
             Self::Plain(input) => input.read(buffer).map_err(ErrorKind::from),
@@ -55,11 +55,10 @@ impl Source {
 }
 
 /// Opens the stream of frames in `file`; `None` means: decide from the first bytes. Where it is
-/// `parallel`, much content is inflated on other threads, ahead of whoever reads it.
+/// `parallel`, much content is inflated on other threads, ahead of the reader.
 ///
 /// # Errors
-/// [`ErrorKind::NotTfRecord`] if the first bytes are those of some other format, and errors of the
-/// operating system.
+/// [`ErrorKind::NotTfRecord`] if the first bytes are those of some other format; any I/O error.
 pub fn open(
     file: Box<dyn Read + Send>,
     compression: Option<Compression>,
@@ -77,7 +76,7 @@ pub fn open(
 /// a text may begin as ZLIB streams do.
 ///
 /// # Errors
-/// It is not compressed as `compression` says; errors of the operating system.
+/// It is not compressed as `compression` says; any I/O error.
 pub fn open_any(
     file: Box<dyn Read + Send>,
     compression: Option<Compression>,

@@ -74,7 +74,7 @@ impl Streams {
     /// members is there an answer.
     ///
     /// # Errors
-    /// Of the operating system.
+    /// Any I/O error.
     pub fn is_before_member(&mut self) -> Result<bool, ErrorKind> {
         if self.state != State::Between || self.codec != Compression::Gzip {
             return Ok(false);

@@ -45,7 +45,7 @@ impl OpenFile {
     /// The file at `path`, open; none if `is_it` says that it is another one.
     ///
     /// # Errors
-    /// Of the operating system.
+    /// Any I/O error.
     fn get(
         &self,
         path: &Path,
@@ -112,7 +112,7 @@ impl<'a> Access<'a> {
     /// To the file at `path`, if `is_it` says that it is the right one; none otherwise.
     ///
     /// # Errors
-    /// Of the operating system.
+    /// Any I/O error.
     pub(crate) fn open(
         opened: &'a OpenFile,
         path: &Path,
@@ -153,7 +153,7 @@ impl<'a> Access<'a> {
     /// were.
     ///
     /// # Errors
-    /// Of the operating system, or of a compressed stream.
+    /// Any I/O error; a broken compressed stream.
     pub fn fill(&mut self, room: &mut [u8], offset: u64) -> Result<usize> {
         if let Some(Mapped { mapping, size }) = self.mapped {
             let start = usize::try_from(offset).unwrap_or(usize::MAX);

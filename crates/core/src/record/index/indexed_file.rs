@@ -137,7 +137,7 @@ impl IndexedFile {
     /// Writes the index to a file, which others see whole or not at all.
     ///
     /// # Errors
-    /// As of [`Self::index`]; of the operating system; a text of offsets in a compressed file.
+    /// As of [`Self::index`]; any I/O error; a text of offsets in a compressed file.
     pub fn save(&self, place: &Path, as_text: bool, is_local: bool) -> Result<()> {
         if as_text && self.compression != Compression::None {
             let text = "a text index is of offsets in the file, and this one is compressed";
@@ -238,7 +238,7 @@ impl IndexedFile {
     /// goes on where it was.
     ///
     /// # Errors
-    /// Of the operating system; the file has changed.
+    /// Any I/O error; the file has changed.
     pub fn access(&self, memory_map: bool, seeker: Option<Seeker>) -> Result<Access<'_>> {
         let is_plain = self.compression == Compression::None;
         let is_it = |metadata: &Metadata| self.of.is_of(metadata);

@@ -271,7 +271,7 @@ impl Sequence {
         let filled = access.fill(room, run.place.start);
         for it in wanted {
             let located = |error: Error| located(error, it.file, it.number, it.place.start);
-            // Who stops reading in the middle of a run has not said which record that was at.
+            // An error in the middle of a run of reads does not say at which record it was.
             let filled = filled.as_ref().map_err(|error| located(error.clone()))?;
             let start = usize::try_from(it.place.start - run.place.start).unwrap_or(usize::MAX);
             let end = start.saturating_add(length_of(&it.place));
@@ -317,7 +317,7 @@ impl Sequence {
     fn take_buffer(&self, size: usize) -> Option<Vec<u8>> {
         match self.lent.try_lock() {
             Ok(mut lent) => lent.take(size),
-            // Whoever else is at it, or was when this process was forked: this one does without.
+            // Another thread uses it, or did when this process was forked: do without.
             Err(_) => Lent::default().take(size),
         }
     }

@@ -423,7 +423,7 @@ mod tests {
             prop_assert_eq!(read(&bytes), None);
         }
 
-        /// Whoever wrote it may also have computed its checksums.
+        /// A hostile index may have right checksums.
         #[test]
         fn any_body_is_survived(
             records in 0_u64..200, packed in 0_u64..300, body in prop::collection::vec(any::<u8>(), 0..400),

@@ -69,7 +69,7 @@ impl Turns {
     /// Reads from the beginning.
     #[must_use]
     pub fn new(paths: Vec<PathBuf>, options: ForeignOptions, cycle: usize, block: u64) -> Self {
-        // Who asks for more files at a time than there are gets all of them.
+        // More files at a time than there are means all of them.
         let cycle = cycle.clamp(1, paths.len().max(1));
         Self {
             paths,

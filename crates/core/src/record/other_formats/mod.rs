@@ -98,7 +98,7 @@ impl ForeignReader {
     /// Opens `path`.
     ///
     /// # Errors
-    /// Of the operating system; of a compressed stream; of records of a fixed length that do not fill the file.
+    /// Any I/O error; a broken compressed stream; of records of a fixed length that do not fill the file.
     pub fn open(path: &Path, options: ForeignOptions) -> Result<Self> {
         let located = |error: Error| error.with_path(path);
         let file = File::open(path).map_err(|error| located(error.into()))?;

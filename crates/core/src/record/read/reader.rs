@@ -87,7 +87,7 @@ impl RecordReader {
     /// Opens `path`.
     ///
     /// # Errors
-    /// Of the operating system; [`ErrorKind::NotTfRecord`]; all with the path.
+    /// Any I/O error; [`ErrorKind::NotTfRecord`]; all with the path.
     pub fn open(path: &Path, options: ReadOptions) -> Result<Self> {
         let file = File::open(path).map_err(|error| Error::from(error).with_path(path))?;
         Self::from_file(file, path, options)
@@ -159,7 +159,7 @@ impl RecordReader {
     /// A reader of an uncompressed file, whatever it begins with, for whoever [`Self::seek`]s before reading.
     ///
     /// # Errors
-    /// Of the operating system.
+    /// Any I/O error.
     pub fn behind_damage(file: &File, path: &Path, limits: Limits) -> Result<Self> {
         let located = |error: std::io::Error| Error::from(error).with_path(path);
         let nothing = Box::new(std::io::empty());
@@ -323,7 +323,7 @@ impl RecordReader {
     /// Reads more bytes behind those in the buffer.
     ///
     /// # Errors
-    /// Of the operating system or the compressed stream; and a record that announces more bytes
+    /// Any I/O error; a broken compressed stream; and a record that announces more bytes
     /// than its file holds, before any memory is reserved for it.
     pub fn fill(&mut self) -> Result<()> {
         self.refuse_beyond_the_file()?;
@@ -373,7 +373,7 @@ impl RecordReader {
     /// Goes on with record number `record`, which begins at `offset` of an uncompressed file.
     ///
     /// # Errors
-    /// Of the operating system; a file that cannot be gone about in.
+    /// Any I/O error; a file that cannot be gone about in.
     pub fn seek(&mut self, offset: u64, record: u64) -> Result<()> {
         let Some(mut file) = self.file.as_ref().and_then(|file| file.try_clone().ok()) else {
             return Err(Error::state("this file can only be read in order"));

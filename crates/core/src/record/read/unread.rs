@@ -148,7 +148,7 @@ impl Extent {
     /// Reads the records of `range` into `buffer`.
     ///
     /// # Errors
-    /// Of the operating system; a file that has become shorter.
+    /// Any I/O error; a file that has become shorter.
     pub fn read(&self, range: Range<usize>, mut buffer: Vec<u8>) -> Result<Records> {
         let spans = self.spans.get(range).unwrap_or_default();
         let from = spans.first().map_or(0, |span| span.start - HEADER);

@@ -58,7 +58,7 @@ const LONG: (u64, u64) = (16 << 20, 8);
 /// could be trusted, if that is given.
 ///
 /// # Errors
-/// Of the operating system.
+/// Any I/O error.
 pub fn find(view: &mut View, damage: Option<u64>, from: u64, largest: u64) -> Result<Islands> {
     let mut found = Islands::default();
     let mut at = from;
@@ -155,7 +155,7 @@ fn walk(view: &mut View, start: u64, long: u64) -> Result<Island> {
 /// Goes on from header to header behind damaged records, until one is sound.
 ///
 /// # Errors
-/// Of the operating system.
+/// Any I/O error.
 pub fn hop(view: &mut View, claimed: u64) -> Result<Tail> {
     let mut end = claimed;
     loop {

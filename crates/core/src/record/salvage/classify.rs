@@ -43,7 +43,7 @@ const MANY: usize = 1000;
 /// Judges each of `islands`, which were found behind the damaged record at `damage`.
 ///
 /// # Errors
-/// Of the operating system.
+/// Any I/O error.
 pub fn judge(
     view: &mut View,
     damage: u64,

@@ -81,7 +81,7 @@ impl View {
     /// Bytes from `offset` on: sixteen at least, unless the file ends before.
     ///
     /// # Errors
-    /// Of the operating system.
+    /// Any I/O error.
     pub fn at(&mut self, offset: u64) -> Result<&[u8]> {
         self.looks = self.looks.wrapping_add(1);
         if self.looks.is_multiple_of(LOOKS) {
@@ -137,7 +137,7 @@ impl View {
     /// All bytes of a piece, of which the caller knows that it is no longer than it should be.
     ///
     /// # Errors
-    /// Of the operating system.
+    /// Any I/O error.
     pub fn read(&mut self, begin: u64, end: u64) -> Result<Vec<u8>> {
         let size = usize::try_from(end.saturating_sub(begin)).unwrap_or_default();
         let mut bytes = memory::try_zeros(size)?;
@@ -154,7 +154,7 @@ impl View {
     /// The length that a header at `offset` announces, if its checksum holds.
     ///
     /// # Errors
-    /// Of the operating system.
+    /// Any I/O error.
     pub fn header(&mut self, offset: u64) -> Result<Option<u64>> {
         let bytes = self.at(offset)?;
         let header = bytes.first_chunk::<HEADER>();
@@ -165,7 +165,7 @@ impl View {
     /// The next place from `offset` on at which the header of a record is sound that ends at `end` at the latest.
     ///
     /// # Errors
-    /// Of the operating system.
+    /// Any I/O error.
     pub fn next_header(&mut self, mut offset: u64, end: u64) -> Result<Option<u64>> {
         while let Some(left) = end.checked_sub(offset + (HEADER + FOOTER) as u64) {
             let most =
@@ -183,7 +183,7 @@ impl View {
     /// Whether the four bytes at `end` are the checksum of those from `begin` to there.
     ///
     /// # Errors
-    /// Of the operating system.
+    /// Any I/O error.
     pub fn holds(&mut self, begin: u64, end: u64) -> Result<bool> {
         if end < begin || end + FOOTER as u64 > self.size {
             return Ok(false);

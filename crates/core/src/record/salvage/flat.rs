@@ -11,7 +11,7 @@ use crate::runtime::memory::try_push;
 /// The way from `damage` to the next sound record.
 ///
 /// # Errors
-/// Of the operating system.
+/// Any I/O error.
 pub fn way(view: &mut View, damage: u64) -> Result<Vec<Step>> {
     let size = view.size();
     let resumed = match claim(view, damage)? {

@@ -41,7 +41,7 @@ pub struct Unpacked {
 /// and left out.
 ///
 /// # Errors
-/// Of the operating system; [`ErrorKind::DecompressedLimit`] if too much comes out.
+/// Any I/O error; [`ErrorKind::DecompressedLimit`] if too much comes out.
 pub fn unpack(
     packed: &mut View,
     codec: Compression,

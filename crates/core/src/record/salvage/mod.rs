@@ -119,7 +119,7 @@ impl Salvage {
     /// Opens `path`, a file that can be read anywhere.
     ///
     /// # Errors
-    /// Of the operating system; [`ErrorKind::Spec`] for a pipe and the like.
+    /// Any I/O error; [`ErrorKind::Spec`] for a pipe and the like.
     pub fn open(path: &Path, options: SalvageOptions) -> Result<Self> {
         let located = |error: Error| error.with_path(path);
         let file = regular_file(path).map_err(located)?;
@@ -179,7 +179,7 @@ impl Salvage {
     /// The next records, at most `n`, or the next region without any; `None` at the end.
     ///
     /// # Errors
-    /// What is not forgiven; more lost than allowed; of the operating system. An error is final, except an
+    /// What is not forgiven; more lost than allowed; any I/O error. An error is final, except an
     /// interruption.
     pub fn next_piece(&mut self, n: usize) -> Result<Option<Piece>> {
         loop {

@@ -23,7 +23,7 @@ impl Nesting {
     /// Looks into the records from `start` to `end`, which are sound.
     ///
     /// # Errors
-    /// Of the operating system.
+    /// Any I/O error.
     pub fn look(&mut self, view: &mut View, start: u64, end: u64) -> Result<()> {
         let mut at = start;
         while at < end
@@ -45,7 +45,7 @@ impl Nesting {
 /// Where the next sound record begins, from `at` on, of those that end at `end` at the latest.
 ///
 /// # Errors
-/// Of the operating system.
+/// Any I/O error.
 pub fn next_sound(view: &mut View, mut at: u64, end: u64) -> Result<Option<u64>> {
     while let Some(place) = view.next_header(at, end)? {
         if matches!(frame(view, place)?, Frame::Sound(next) if next <= end) {

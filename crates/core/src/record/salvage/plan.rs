@@ -53,7 +53,7 @@ const LIES_IN_THE_LAST: u64 = 8;
 /// The way on from `damage`, where a record of the file should begin.
 ///
 /// # Errors
-/// Of the operating system.
+/// Any I/O error.
 pub fn plan(view: &mut View, damage: u64, known: &mut Known) -> Result<Vec<Step>> {
     match frame(view, damage)? {
         Frame::Sound(_) => return Ok(vec![Step::Run(damage, None)]),

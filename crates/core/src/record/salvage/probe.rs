@@ -32,7 +32,7 @@ pub enum Frame {
 /// The frame at `at`.
 ///
 /// # Errors
-/// Of the operating system.
+/// Any I/O error.
 pub fn frame(view: &mut View, at: u64) -> Result<Frame> {
     if let Some(length) = view.header(at)? {
         let end = at.saturating_add(AROUND).saturating_add(length);
@@ -100,7 +100,7 @@ fn bytes_alike(one: u32, other: u32) -> usize {
 /// Whether a record may well end at `end`: there the file ends, or another one begins.
 ///
 /// # Errors
-/// Of the operating system.
+/// Any I/O error.
 pub fn lands(view: &mut View, end: u64) -> Result<bool> {
     Ok(end == view.size() || (end < view.size() && view.header(end)?.is_some()))
 }
@@ -108,7 +108,7 @@ pub fn lands(view: &mut View, end: u64) -> Result<bool> {
 /// Whether all from `at` to `end` is one record, whose header is damaged: its data proves it.
 ///
 /// # Errors
-/// Of the operating system.
+/// Any I/O error.
 pub fn is_whole(view: &mut View, at: u64, end: u64) -> Result<bool> {
     if end < at + AROUND {
         return Ok(false);
@@ -136,7 +136,7 @@ pub struct Splice {
 /// between two parts of it, or one of them was put somewhere else: without it, its checksum is right.
 ///
 /// # Errors
-/// Of the operating system.
+/// Any I/O error.
 pub fn splice(view: &mut View, at: u64, claimed: u64, end: u64) -> Result<Option<Splice>> {
     let begin = at + HEADER as u64;
     let length = claimed.saturating_sub(at).saturating_sub(AROUND);
@@ -186,7 +186,7 @@ fn registers(bytes: &[u8]) -> Result<Vec<u32>> {
 /// Why there is no record at `at`.
 ///
 /// # Errors
-/// Of the operating system.
+/// Any I/O error.
 pub fn reason(view: &mut View, at: u64) -> Result<ErrorKind> {
     let left = view.size().saturating_sub(at);
     if left < HEADER as u64 {
@@ -213,7 +213,7 @@ pub fn reason(view: &mut View, at: u64) -> Result<ErrorKind> {
 /// Whether the header that should be at `at` has been overwritten with zeros.
 ///
 /// # Errors
-/// Of the operating system.
+/// Any I/O error.
 pub fn is_zeroed(view: &mut View, at: u64) -> Result<bool> {
     // The checksum of no length is all zeros.
     let there = view.at(at)?.get(8..16);
@@ -223,7 +223,7 @@ pub fn is_zeroed(view: &mut View, at: u64) -> Result<bool> {
 /// Whether what is at `at` may be what is left of a header: half its length, or its checksum, is zero.
 ///
 /// # Errors
-/// Of the operating system.
+/// Any I/O error.
 pub fn is_like_header(view: &mut View, at: u64) -> Result<bool> {
     let is_zero =
         |bytes: Option<&[u8]>| bytes.is_some_and(|bytes| bytes.iter().all(|&byte| byte == 0));

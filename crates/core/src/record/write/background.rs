@@ -60,7 +60,7 @@ impl Tail {
     /// The same file, for another thread: who writes to one of them moves both.
     ///
     /// # Errors
-    /// Of the operating system.
+    /// Any I/O error.
     pub fn twin(&self) -> io::Result<Self> {
         Ok(Self {
             file: self.file.try_clone()?,
@@ -72,7 +72,7 @@ impl Tail {
     /// Adds bytes.
     ///
     /// # Errors
-    /// Of the operating system.
+    /// Any I/O error.
     pub fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         for block in bytes.chunks(AT_ONCE) {
             self.write_block(block)?;
@@ -117,7 +117,7 @@ impl Behind {
     /// Has another thread go on with the file.
     ///
     /// # Errors
-    /// Of the operating system, if it has no thread to give.
+    /// The system cannot start a thread.
     pub fn start(mut tail: Tail) -> Result<Self> {
         let (pieces, to_write) = channel::<Piece>();
         let mut is_sound = true;
@@ -165,7 +165,7 @@ impl Behind {
     /// Waits until all is written.
     ///
     /// # Errors
-    /// Of the operating system; a signal that says to stop.
+    /// Any I/O error; a signal that says to stop.
     pub fn settle(&mut self) -> Result<()> {
         while !self.waiting.is_empty() {
             self.wait_for_one()?;

@@ -80,7 +80,7 @@ impl Destination {
     /// the same name has left, if there is one, and has its length already.
     ///
     /// # Errors
-    /// Of the operating system, with the path.
+    /// Any I/O error, with the path.
     pub(crate) fn temporary(
         disk: &Disk,
         path: &Path,
@@ -128,7 +128,7 @@ impl Destination {
     /// `path` itself, emptied.
     ///
     /// # Errors
-    /// Of the operating system, with the path.
+    /// Any I/O error, with the path.
     pub(crate) fn in_place(disk: &Disk, path: &Path, exclusive: bool) -> Result<Self> {
         let located = |error: io::Error| Error::from(error).with_path(path);
         is_free_to_replace(path)?; // before there is an empty file
@@ -156,7 +156,7 @@ impl Destination {
     /// `in_place`, for all to see.
     ///
     /// # Errors
-    /// Of the operating system, with the path.
+    /// Any I/O error, with the path.
     pub(crate) fn append(disk: &Disk, path: &Path, in_place: bool) -> Result<Self> {
         let located = |error: io::Error| Error::from(error).with_path(path);
         let file = disk.open(path).map_err(located)?;
@@ -197,7 +197,7 @@ impl Destination {
     /// Goes on behind the first `length` bytes of the file; what follows them is cut off.
     ///
     /// # Errors
-    /// Of the operating system.
+    /// Any I/O error.
     pub fn go_on_behind(&mut self, length: u64) -> Result<()> {
         let disk = self.disk.clone();
         let tail = self.own_tail()?;
@@ -282,7 +282,7 @@ impl Destination {
     /// Adds bytes to the file.
     ///
     /// # Errors
-    /// Of the operating system.
+    /// Any I/O error.
     pub fn write_all(&mut self, bytes: &[u8]) -> Result<()> {
         self.settle()?;
         let position = self.position;
@@ -296,7 +296,7 @@ impl Destination {
     /// Adds bytes to the file, perhaps on another thread. What goes wrong there is told later.
     ///
     /// # Errors
-    /// Of the operating system.
+    /// Any I/O error.
     pub fn write_piece(&mut self, piece: Piece) -> Result<()> {
         if self.position < self.many {
             return self.write_all(piece.bytes());
@@ -329,7 +329,7 @@ impl Destination {
     /// Makes sure that what was added is on the disk, and so is the name of the file.
     ///
     /// # Errors
-    /// Of the operating system.
+    /// Any I/O error.
     pub fn sync_now(&mut self) -> Result<()> {
         self.settle()?;
         let disk = self.disk.clone();
@@ -349,7 +349,7 @@ impl Destination {
     /// on the disk.
     ///
     /// # Errors
-    /// Of the operating system.
+    /// Any I/O error.
     pub fn complete(&mut self) -> Result<()> {
         self.settle()?;
         self.behind = None;
@@ -365,7 +365,7 @@ impl Destination {
     /// under a name of its own.
     ///
     /// # Errors
-    /// Of the operating system.
+    /// Any I/O error.
     pub fn detach(&mut self) -> Result<()> {
         if let Fate::Temporary { target, .. } = &self.fate {
             let waiting = temp_file::private_name(target)?;
@@ -379,7 +379,7 @@ impl Destination {
     /// Gives a complete file its final name: `path`, or the one it was opened for.
     ///
     /// # Errors
-    /// Of the operating system; the temporary file is removed then.
+    /// Any I/O error; the temporary file is removed then.
     pub fn publish(&mut self, path: Option<&Path>) -> Result<()> {
         let Fate::Temporary {
             target, exclusive, ..

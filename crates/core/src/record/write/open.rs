@@ -14,7 +14,7 @@ impl RecordWriter {
     /// Creates or opens `path`.
     ///
     /// # Errors
-    /// Of the operating system; [`std::io::ErrorKind::ResourceBusy`] if another writer has the file open; when
+    /// Any I/O error; [`std::io::ErrorKind::ResourceBusy`] if another writer has the file open; when
     /// going on with one, of the records that are there already; [`crate::ErrorKind::Spec`] for parameters
     /// that zlib refuses.
     pub fn open(path: &Path, options: WriteOptions) -> Result<Self> {

@@ -28,7 +28,7 @@ const AT_ONCE: usize = 256 << 10;
 /// appended to. Its new length, and how many bytes of the old file are not in it as they were.
 ///
 /// # Errors
-/// Of the operating system.
+/// Any I/O error.
 pub fn mend(disk: &Disk, path: &Path, tail: &Tail, options: &WriteOptions) -> Result<(u64, u64)> {
     let located = |error: Error| error.with_path(path);
     let (kept, before) = whole_members(path).map_err(Error::from).map_err(located)?;

@@ -216,7 +216,7 @@ impl RecordWriter {
     /// Adds a record.
     ///
     /// # Errors
-    /// Of the operating system; [`crate::ErrorKind::State`] after the writer was closed.
+    /// Any I/O error; [`crate::ErrorKind::State`] after the writer was closed.
     pub fn write(&mut self, record: &[u8]) -> Result<()> {
         self.check_open()?;
         self.add(record)
@@ -322,7 +322,7 @@ impl RecordWriter {
     /// Publishes a finished file under another name than the one it was opened for.
     ///
     /// # Errors
-    /// Of the operating system; [`crate::ErrorKind::State`] if the file is not finished.
+    /// Any I/O error; [`crate::ErrorKind::State`] if the file is not finished.
     pub fn publish_as(&mut self, path: &Path) -> Result<()> {
         match self.stage {
             Stage::Finished => {

@@ -89,7 +89,7 @@ impl Seeker {
     /// that are not those of this file give an error, or other bytes.
     ///
     /// # Errors
-    /// Of the operating system; of a stream that is cut or broken between the checkpoint and the end of the
+    /// Any I/O error; a stream that is cut or broken between the checkpoint and the end of the
     /// range; [`ErrorKind::State`] for a checkpoint that is broken itself.
     pub fn fill(
         &mut self,
@@ -151,7 +151,7 @@ impl Seeker {
             let step = self.flow.step(file, room, false)?;
             return Ok((step.produced, step.event));
         }
-        // Who goes on is likely to go on further; who has just come here may be gone again.
+        // Sequential reads are likely to continue; a first read at a place may be the only one.
         let wanted = before.saturating_add(room.len() as u64);
         let wanted = usize::try_from(wanted).unwrap_or(HELD).min(HELD);
         let ahead = if is_new { wanted } else { HELD };

@@ -79,7 +79,7 @@ fn records(seed: u32, count: usize) -> Vec<u8> {
     (0..count).map(row).collect::<String>().into_bytes()
 }
 
-/// Who compresses, and how.
+/// The library that compresses, and its options.
 #[derive(Clone, Debug)]
 enum By {
     Us(i32),

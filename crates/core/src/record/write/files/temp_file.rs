@@ -2,7 +2,7 @@
 //!
 //! While it is being written, `NAME` is `.NAME.tfrecs.tmp` beside it, and locked: so there is one writer for a
 //! name, and a sibling without a lock is what a dead one has left. Such a leftover may hold records that were
-//! flushed, and that are nowhere else; nobody removes it unasked. Who needs its place sets it aside, as
+//! flushed, and that are nowhere else; it is never removed unasked. A new writer of the name sets it aside, as
 //! `.NAME.tfrecs.0-1.tmp`; a file that is complete and waits for others of its set is
 //! `.NAME.tfrecs.PROCESS-NUMBER.tmp`.
 
@@ -125,7 +125,7 @@ fn shown(name: &OsStr) -> OsString {
 /// a process that opened it in between could read everything written afterwards.
 ///
 /// # Errors
-/// [`io::ErrorKind::ResourceBusy`] if another writer is at it; those of the operating system.
+/// [`io::ErrorKind::ResourceBusy`] if another writer is at it; any I/O error.
 pub fn claim(disk: &Disk, target: &Path, private: bool) -> Result<Sibling> {
     let path = working_name(target)?;
     for _ in 0..ATTEMPTS {
@@ -276,7 +276,7 @@ pub struct Found {
 /// The temporary siblings of the file `path`, or all in the folder `path`, sorted.
 ///
 /// # Errors
-/// Of the operating system.
+/// Any I/O error.
 pub fn find(path: &Path) -> Result<Vec<Found>> {
     let located = |error: io::Error| Error::from(error).with_path(path);
     let wanted = if path.is_dir() {
