@@ -8,7 +8,6 @@
 use std::alloc::Layout;
 use std::cell::UnsafeCell;
 use std::hint;
-use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,19 +24,24 @@ const ALIGN: usize = 64;
 /// The most free pieces that are recorded; any more are lost.
 const PIECES: usize = 1024;
 
+/// All zeros, and apart from what is not: so it takes no room in the library's file.
+struct Room(UnsafeCell<[u8; BYTES]>);
+
+// SAFETY: each byte of the room belongs to the block that it was handed out in.
+unsafe impl Sync for Room {}
+
+static ROOM: Room = Room(UnsafeCell::new([0; BYTES]));
+
 struct Reserve {
-    room: UnsafeCell<MaybeUninit<[u8; BYTES]>>,
     is_busy: AtomicBool,
     /// In order, and never side by side; the empty ones come last.
     free: UnsafeCell<[Range<usize>; PIECES]>,
 }
 
-// SAFETY: each byte of the room belongs to the block that it was handed out in; `free` is touched only by who has set
-// `is_busy`.
+// SAFETY: `free` is touched only by the thread that has set `is_busy`.
 unsafe impl Sync for Reserve {}
 
 static RESERVE: Reserve = Reserve {
-    room: UnsafeCell::new(MaybeUninit::uninit()),
     is_busy: AtomicBool::new(false),
     free: UnsafeCell::new({
         let mut free = [const { 0..0 }; PIECES];
@@ -71,7 +75,7 @@ fn with_free<R>(work: impl FnOnce(&mut [Range<usize>]) -> Option<R>) -> Option<R
 
 /// The first aligned address of the room; offsets count from it.
 fn origin() -> *mut u8 {
-    let room = RESERVE.room.get().cast::<u8>();
+    let room = ROOM.0.get().cast::<u8>();
     let skipped = room.align_offset(ALIGN);
     // SAFETY: fewer than the room has.
     unsafe { room.add(skipped) }
@@ -103,7 +107,7 @@ pub fn alloc(layout: Layout) -> *mut u8 {
 /// Whether the block at this address comes from here.
 #[inline]
 pub fn owns(address: *const u8) -> bool {
-    let room = RESERVE.room.get();
+    let room = ROOM.0.get();
     address.addr().wrapping_sub(room.addr()) < BYTES
 }
 
