@@ -12,15 +12,16 @@ from typing_extensions import disjoint_base
 from tfrecs._internal import native_types as _n
 from tfrecs.errors import Error, ParseError
 
-__all__ = ["Buffer", "Columns", "EventDecoder", "Exclusive", "Foreign", "Gather", "IndexedFile"]
+__all__ = ["Batching", "Order", "Output", "ReadOptions"]
+__all__ += ["Buffer", "Columns", "EventDecoder", "Exclusive", "Foreign", "Gather", "IndexedFile"]
 __all__ += ["Indexing", "Iteration", "Meter", "Reader", "RecordSequence", "Records", "Salvage"]
 __all__ += ["Samples", "Scan", "Turn", "Watch", "WholeFile", "Writer", "compression_named"]
 __all__ += ["compression_of_name", "coordinates", "count_records", "decode_batch", "decode_example"]
 __all__ += ["decode_png", "decode_raw", "decode_sequence_batch", "decode_sequence_example"]
 __all__ += ["digest_file", "encode_batch", "encode_example", "encode_sequence_batch"]
 __all__ += ["encode_sequence_example", "file_identity", "find_temporaries", "finish_set"]
-__all__ += ["first_outside", "is_locked", "keep_open", "message_kind", "name_hint", "order_at"]
-__all__ += ["order_length", "parse_tensors", "pick_records", "publish_set", "resize_image"]
+__all__ += ["first_outside", "is_locked", "keep_open", "message_kind", "name_hint"]
+__all__ += ["parse_tensors", "pick_records", "publish_set", "resize_image"]
 __all__ += ["serialize_strings", "side_by_side", "sparse_column", "sparse_indices", "split_lists"]
 __all__ += ["tensor_header"]
 
@@ -246,19 +247,9 @@ class Scan(_Batches):
     def __new__(
         cls,
         paths: Sequence[_n.Path],
-        batch: int,
-        drop_remainder: bool,
-        threads: int,
-        compression_type: str,
-        verify: bool,
-        limits: _n.Limits,
-        most_bytes: int | None = None,
-        features: tuple[_n.Feature, ...] | None = None,
-        lists: tuple[_n.Feature, ...] | None = None,
-        skip_corrupt: bool = False,
-        keep: bool = False,
-        most_ahead: int | None = None,
-        partial: bool = False,
+        read: ReadOptions,
+        batching: Batching,
+        output: Output,
         samples: Samples | None = None,
     ) -> Self: ...
     def take_skipped(self) -> list[tuple[str, int, int, Error]]:
@@ -274,11 +265,71 @@ class Samples:
     def ranges(self) -> list[tuple[int, int]]: ...
 
 def file_identity(path: _n.Path) -> tuple[int, int, int] | None: ...
-def order_length(steps: Sequence[_n.Step]) -> int | None:
-    """How many elements a pass has; none: it has no end."""
 
-def order_at(steps: Sequence[_n.Step], start: int, stop: int, epoch: int) -> list[int]:
-    """Which records come from place `start` on, up to `stop`, of the pass that these steps make."""
+@final
+class ReadOptions:
+    """How files are read."""
+
+    def __new__(
+        cls, compression_type: str, verify: bool, limits: _n.Limits, skip_corrupt: bool
+    ) -> Self: ...
+
+@final
+class Batching:
+    """How records are put into batches, and by how many threads."""
+
+    def __new__(
+        cls,
+        size: int,
+        drop_remainder: bool,
+        threads: int,
+        most_bytes: int | None = None,
+        most_ahead: int | None = None,
+    ) -> Self:
+        """Batches of `size` records, or of fewer with `most_bytes`; `most_ahead` bytes may wait."""
+
+@final
+class Output:
+    """What becomes of each batch of records."""
+
+    @staticmethod
+    def records(partial: bool) -> Output:
+        """Records; with `partial`, those before an error come before it, as a batch of fewer."""
+    @staticmethod
+    def columns(features: tuple[_n.NativeFeature, ...]) -> Output:
+        """Columns of Examples and the provenance of their rows."""
+    @staticmethod
+    def columns_and_records(features: tuple[_n.NativeFeature, ...]) -> Output:
+        """Columns of Examples and the records themselves."""
+    @staticmethod
+    def sequence_columns(
+        context: tuple[_n.NativeFeature, ...] | None, lists: tuple[_n.NativeFeature, ...] | None
+    ) -> Output:
+        """Columns of contexts, of feature lists, and the provenance of their rows."""
+    @property
+    def partial(self) -> bool: ...
+    def of(self, records: Records) -> Any:
+        """What becomes of records in memory; they stay beside the columns."""
+
+@final
+class Order:
+    """An order of records that is computed; each method returns what a further step makes of it."""
+
+    def __new__(cls, records: int) -> Self: ...
+    def shuffle(self, seed: int, inflated: int | None = None) -> Order:
+        """All in another order in each epoch; compressed ones of `inflated` bytes by blocks."""
+    def window(self, seed: int, size: int) -> Order: ...
+    def blocks(self, seed: int, size: int) -> Order: ...
+    def repeat(self, count: int | None) -> Order: ...
+    def shard(self, num: int, index: int, base: int, remainder: str) -> Order: ...
+    def stripe(self, block: int, num: int, index: int) -> Order: ...
+    def skip(self, count: int) -> Order: ...
+    def take(self, count: int) -> Order: ...
+    @property
+    def length(self) -> int | None:
+        """How many elements a pass has; None: it has no end."""
+    def records(self, start: int, stop: int, epoch: int) -> list[int]:
+        """Which records come from place `start` on, up to `stop`, in the pass of this epoch."""
 
 @final
 class Gather(_Batches):
@@ -287,24 +338,20 @@ class Gather(_Batches):
     def __new__(
         cls,
         pool: RecordSequence | Records,
-        steps: Sequence[_n.Step],
+        order: Order,
         epoch: int,
-        batch: int,
-        drop_remainder: bool,
         first_batch: int,
-        num_threads: int,
-        features: tuple[_n.Feature, ...] | None = None,
-        lists: tuple[_n.Feature, ...] | None = None,
-        keep: bool = False,
-        most_ahead: int | None = None,
-        partial: bool = False,
+        batching: Batching,
+        output: Output,
     ) -> Self: ...
 
 @final
 class Foreign:
     """Reads the records of several files that are not TFRecord files, in turn."""
 
-    def __new__(cls, paths: Sequence[str], how: _n.How, place: _n.Place | None = None) -> Self: ...
+    def __new__(
+        cls, paths: Sequence[str], how: _n.ReadingInTurn, place: _n.Place | None = None
+    ) -> Self: ...
     def read(self, n: int, bytes: int) -> Records:  # noqa: A002 - what it is
         """The next records, at most `n`, and no more once they have `bytes`; none at the end."""
     def skip(self, n: int) -> int:
@@ -404,7 +451,7 @@ def finish_set(journal: _n.Path, steps: _n.Steps) -> None: ...
 def is_locked(path: _n.Path) -> bool: ...
 def decode_batch(
     records: Records | Iterable[bytes],
-    spec: tuple[_n.Feature, ...] | None,
+    spec: tuple[_n.NativeFeature, ...] | None,
     names: Sequence[str] | None = None,
     ignore_unknown: bool = False,
 ) -> Columns:
@@ -412,8 +459,8 @@ def decode_batch(
 
 def decode_sequence_batch(
     records: Records | Iterable[bytes],
-    context: tuple[_n.Feature, ...] | None,
-    lists: tuple[_n.Feature, ...] | None,
+    context: tuple[_n.NativeFeature, ...] | None,
+    lists: tuple[_n.NativeFeature, ...] | None,
     names: Sequence[str] | None = None,
     ignore_unknown: bool = False,
 ) -> tuple[Columns, Columns]:

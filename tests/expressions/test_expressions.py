@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import tfrecs
 from tfrecs import col
 from tfrecs.dataset import DatasetIterator
-from tfrecs.dataset.run.stage import Run
+from tfrecs.dataset.stages.stage import Run
 from tfrecs.testing import assert_resumes, same
 
 Row = dict[str, Any]

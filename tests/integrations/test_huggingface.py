@@ -23,7 +23,7 @@ import tfrecs
 import tfrecs.testing
 from tfrecs import SpecError, StateError
 from tfrecs.dataset.run.iterator import DatasetIterator
-from tfrecs.dataset.run.stage import Run
+from tfrecs.dataset.stages.stage import Run
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 datasets = needs.optional("datasets")

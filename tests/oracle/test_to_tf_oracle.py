@@ -20,7 +20,7 @@ import tfrecs
 import tfrecs.testing
 from tfrecs import StateError
 from tfrecs.dataset.run.iterator import DatasetIterator
-from tfrecs.dataset.run.stage import Run
+from tfrecs.dataset.stages.stage import Run
 
 ROWS = 50
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import tfrecs
 from tfrecs.dataset.run.iterator import DatasetIterator
-from tfrecs.dataset.run.stage import Run
+from tfrecs.dataset.stages.stage import Run
 from tfrecs.features import Features
 
 RECORDS = 230

@@ -11,7 +11,7 @@ import pytest
 
 import tfrecs
 from tfrecs import tf
-from tfrecs.dataset.run.iterator import sources_of
+from tfrecs.dataset.plan.source import roots_of
 from tfrecs.dataset.sources.files import Files
 from tfrecs.testing import assert_resumes
 
@@ -31,7 +31,7 @@ def ids(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def parsed_natively(ds: Any) -> bool:
     """Whether the plan itself parses."""
-    (source,) = sources_of(ds.plan.node)
+    (source,) = roots_of(ds.plan.node)
     assert isinstance(source, Files)
     return source.parses
 

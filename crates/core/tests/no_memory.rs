@@ -12,7 +12,10 @@ use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use tfrecs_core::pipeline::scan::{Request, scan_records};
+use tfrecs_core::pipeline::{
+    output::RawRecords,
+    scan::{Request, scan},
+};
 use tfrecs_core::record::codec::zlib::{Deflater, Flush};
 use tfrecs_core::record::format::frame;
 use tfrecs_core::record::salvage::{Piece, Salvage, SalvageOptions};
@@ -142,7 +145,10 @@ fn by_scan(path: &Path) -> Outcome {
         partial: false,
         samples: None,
     };
-    let (mut scan, mut found) = (scan_records(&request).unwrap(), Vec::new());
+    let (mut scan, mut found) = (
+        scan(&request, || RawRecords { partial: false }).unwrap(),
+        Vec::new(),
+    );
     loop {
         match scan.next_result().unwrap() {
             Some(Ok(batch)) => found.extend(batch.records.iter().map(<[u8]>::len)),

@@ -6,14 +6,12 @@ use std::time::{Duration, Instant};
 
 use arrow_array::RecordBatch;
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
-use tfrecs_core::example::{FeatureSpec, ListSpec};
-use tfrecs_core::pipeline::scan::{Scan, Sound};
+use tfrecs_core::pipeline::scan::Scan;
+use tfrecs_core::pipeline::sound::Sound;
 use tfrecs_core::record::Records;
 use tfrecs_core::{Category, Error, Result};
 
 use crate::columns::PyColumns;
-use crate::decode::{SpecPieces, assemble};
 use crate::error::Raise;
 use crate::meter::PyMeter;
 use crate::records::PyRecords;
@@ -36,34 +34,11 @@ pub enum Kind {
     Sequences(Scan<((RecordBatch, RecordBatch), Records)>),
 }
 
-/// What to decode: features of Examples, or, if there are lists, of `SequenceExample`s; nothing without both.
-pub struct Wanted {
-    pub features: Option<Vec<FeatureSpec>>,
-    pub lists: Option<Vec<ListSpec>>,
-    /// Whether the records themselves are wanted beside the features, and not only their places.
-    pub keep: bool,
-}
-
 /// A batch.
 enum Batch {
     Records(Records),
     Examples(RecordBatch, Records),
     Sequences(RecordBatch, RecordBatch, Records),
-}
-
-impl Wanted {
-    /// Features as Python hands them in.
-    pub fn of(
-        features: Option<Bound<'_, PyTuple>>,
-        lists: Option<Bound<'_, PyTuple>>,
-        keep: bool,
-    ) -> PyResult<Self> {
-        Ok(Self {
-            keep,
-            features: assemble(features, SpecPieces::feature)?,
-            lists: assemble(lists, SpecPieces::list)?,
-        })
-    }
 }
 
 impl Batches {

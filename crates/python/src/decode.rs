@@ -110,21 +110,28 @@ pub fn decode_batch(
     let py = records.py();
     let spec = assemble(spec, SpecPieces::feature)?;
     let records = Input::of(records)?;
-    let spec = spec.as_deref();
     // A spec gives exactly its features, as in TensorFlow; without one, none may be missed.
-    let is_checked = spec.is_none() && !ignore_unknown;
-    let decoded = py.detach(|| {
-        if is_checked {
-            each(&records, kind::check_example)?;
-        }
-        match &records {
-            Input::Records(records) => decode(records.iter(), spec),
-            Input::Bytes(records) => decode(records.iter().map(AsRef::as_ref), spec),
-        }
+    if spec.is_none() && !ignore_unknown {
+        let checked = py.detach(|| each(&records, kind::check_example));
+        checked.map_err(|error| raise(py, &locate(&records, names.as_deref(), error)))?;
+    }
+    examples(py, &records, spec.as_deref(), names.as_deref())
+}
+
+/// The columns of Examples; `names` are for errors.
+pub fn examples(
+    py: Python<'_>,
+    records: &Input,
+    spec: Option<&[FeatureSpec]>,
+    names: Option<&[String]>,
+) -> PyResult<PyColumns> {
+    let decoded = py.detach(|| match records {
+        Input::Records(records) => decode(records.iter(), spec),
+        Input::Bytes(records) => decode(records.iter().map(AsRef::as_ref), spec),
     });
     decoded
         .map(PyColumns)
-        .map_err(|error| raise(py, &locate(&records, names.as_deref(), error)))
+        .map_err(|error| raise(py, &locate(records, names, error)))
 }
 
 /// Decodes `SequenceExample`s into the columns of their contexts and those of their feature lists;
@@ -141,23 +148,31 @@ pub fn decode_sequence_batch(
     let py = records.py();
     let context = assemble(context, SpecPieces::feature)?;
     let lists = assemble(lists, SpecPieces::list)?;
-    let (context, lists) = (context.as_deref(), lists.as_deref());
     let records = Input::of(records)?;
-    let is_checked = context.is_none() && lists.is_none() && !ignore_unknown;
-    let decoded = py.detach(|| {
-        if is_checked {
-            each(&records, kind::check_sequence_example)?;
-        }
-        match &records {
-            Input::Records(records) => decode_sequences(records.iter(), context, lists),
-            Input::Bytes(records) => {
-                decode_sequences(records.iter().map(AsRef::as_ref), context, lists)
-            }
+    if context.is_none() && lists.is_none() && !ignore_unknown {
+        let checked = py.detach(|| each(&records, kind::check_sequence_example));
+        checked.map_err(|error| raise(py, &locate(&records, names.as_deref(), error)))?;
+    }
+    let spec = (context.as_deref(), lists.as_deref());
+    sequences(py, &records, spec, names.as_deref())
+}
+
+/// The columns of the contexts of `SequenceExample`s and those of their lists; `names` are for errors.
+pub fn sequences(
+    py: Python<'_>,
+    records: &Input,
+    (context, lists): (Option<&[FeatureSpec]>, Option<&[ListSpec]>),
+    names: Option<&[String]>,
+) -> PyResult<(PyColumns, PyColumns)> {
+    let decoded = py.detach(|| match records {
+        Input::Records(records) => decode_sequences(records.iter(), context, lists),
+        Input::Bytes(records) => {
+            decode_sequences(records.iter().map(AsRef::as_ref), context, lists)
         }
     });
     decoded
         .map(|(context, lists)| (PyColumns(context), PyColumns(lists)))
-        .map_err(|error| raise(py, &locate(&records, names.as_deref(), error)))
+        .map_err(|error| raise(py, &locate(records, names, error)))
 }
 
 /// Says which names of a record's features are like `wanted`, which it lacks; see `near_names`.

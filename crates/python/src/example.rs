@@ -18,6 +18,7 @@ use self::values::with_values;
 use crate::bytes::{Pace, aside, bytes_of, list_of};
 use crate::error::{Raise, raise};
 
+mod buffers;
 mod names;
 pub mod values;
 

@@ -23,6 +23,7 @@ mod gather;
 mod indexed;
 mod lists;
 mod meter;
+mod options;
 mod order;
 mod pipe;
 mod places;
@@ -37,6 +38,7 @@ mod samples;
 mod scan;
 mod sequence;
 mod shared;
+mod sparse;
 mod tensor;
 mod turn;
 mod whole;
@@ -74,7 +76,7 @@ mod _core {
     #[pymodule_export]
     use crate::foreign::PyForeign;
     #[pymodule_export]
-    use crate::gather::{PyGather, order_at, order_length};
+    use crate::gather::PyGather;
     #[pymodule_export]
     use crate::indexed::{PyIndexedFile, PyIndexing, count_records, keep_open};
     #[pymodule_export]
@@ -82,7 +84,9 @@ mod _core {
     #[pymodule_export]
     use crate::meter::{PyMeter, PyWatch};
     #[pymodule_export]
-    use crate::order::sparse_indices;
+    use crate::options::{PyBatching, PyOutput, PyReadOptions};
+    #[pymodule_export]
+    use crate::order::PyOrder;
     #[pymodule_export]
     use crate::png::decode_png;
     #[pymodule_export]
@@ -103,6 +107,8 @@ mod _core {
     use crate::scan::PyScan;
     #[pymodule_export]
     use crate::sequence::PySequence;
+    #[pymodule_export]
+    use crate::sparse::sparse_indices;
     #[pymodule_export]
     use crate::tensor::{parse_tensors, serialize_strings, tensor_header};
     #[pymodule_export]

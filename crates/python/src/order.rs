@@ -1,31 +1,115 @@
-//! The order of the values of a sparse tensor.
+//! The order of records in a pass.
 
-use arrow_buffer::{Buffer, ScalarBuffer};
 use pyo3::prelude::*;
-use tfrecs_core::example::sparse::order::{is_ordered, order_rows};
-use tfrecs_core::example::sparse::rows::indices;
+use tfrecs_core::pipeline::order::{Order, Policy, Shard, Step, shuffle_blocks};
 
-use crate::borrowed::borrow;
-use crate::columns::PyBuffer;
+use crate::error::{Raise, wrong_type};
 
-/// The indices (int64) of values, of each the number of its row and one of each of `keys`; and the places
-/// (int64) of the values. Within each row they ascend by their indices. No places if all values are
-/// where they were: if that is so already, as most writers write them, or `already_sorted` says not to look.
-#[pyfunction]
-pub fn sparse_indices(
-    py: Python<'_>,
-    row_splits: &Bound<'_, PyAny>,
-    keys: Vec<Bound<'_, PyAny>>,
-    already_sorted: bool,
-) -> PyResult<(PyBuffer, Option<PyBuffer>)> {
-    let row_splits = borrow::<i64>(row_splits)?;
-    let keys: Vec<ScalarBuffer<i64>> = keys.iter().map(borrow).collect::<PyResult<_>>()?;
-    let keys: Vec<&[i64]> = keys.iter().map(AsRef::as_ref).collect();
-    let (indices, order) = py.detach(|| {
-        let is_right = already_sorted || is_ordered(&row_splits, &keys);
-        let order = (!is_right).then(|| order_rows(&row_splits, &keys));
-        (indices(&row_splits, &keys, order.as_deref()), order)
-    });
-    let buffer = |numbers| PyBuffer::values(Buffer::from_vec(numbers));
-    Ok((buffer(indices), order.map(buffer)))
+/// An order of records that is computed; each method returns the order that a further step makes of it.
+#[pyclass(frozen, name = "Order", module = "tfrecs._core")]
+pub struct PyOrder {
+    steps: Vec<Step>,
+    pub order: Order,
+}
+
+impl PyOrder {
+    fn of(py: Python<'_>, steps: Vec<Step>) -> PyResult<Self> {
+        let order = Order::new(&steps).or_raise(py)?;
+        Ok(Self { steps, order })
+    }
+
+    fn then(&self, py: Python<'_>, step: Step) -> PyResult<Self> {
+        Self::of(py, [&self.steps[..], &[step]].concat())
+    }
+}
+
+#[pymethods]
+impl PyOrder {
+    /// `records` records, in order.
+    #[new]
+    fn new(py: Python<'_>, records: u64) -> PyResult<Self> {
+        Self::of(py, vec![Step::Records(records)])
+    }
+
+    /// All of them in another order in each epoch. Compressed records, which have `inflated` bytes, are shuffled by
+    /// blocks: see `shuffle_blocks`.
+    #[pyo3(signature = (seed, inflated=None))]
+    fn shuffle(&self, py: Python<'_>, seed: u64, inflated: Option<u64>) -> PyResult<Self> {
+        match inflated {
+            None => self.then(py, Step::Shuffle { seed }),
+            Some(bytes) => {
+                let steps = shuffle_blocks(seed, self.order.records(), bytes);
+                Self::of(py, [&self.steps[..], &steps[..]].concat())
+            }
+        }
+    }
+
+    /// In another order in each epoch; none gets farther than one and a half times `size`.
+    fn window(&self, py: Python<'_>, seed: u64, size: u64) -> PyResult<Self> {
+        self.then(py, Step::Window { seed, size })
+    }
+
+    /// Blocks of `size` in another order in each epoch.
+    fn blocks(&self, py: Python<'_>, seed: u64, size: u64) -> PyResult<Self> {
+        self.then(py, Step::Blocks { seed, size })
+    }
+
+    /// `count` passes; None: without end.
+    #[pyo3(signature = (count))]
+    fn repeat(&self, py: Python<'_>, count: Option<u64>) -> PyResult<Self> {
+        self.then(py, Step::Repeat(count))
+    }
+
+    /// Every `num`-th, from `base + index` on; `remainder` is "uneven", "drop" or "pad".
+    fn shard(
+        &self,
+        py: Python<'_>,
+        num: u64,
+        index: u64,
+        base: u64,
+        remainder: &str,
+    ) -> PyResult<Self> {
+        let policy = match remainder {
+            "uneven" => Policy::Uneven,
+            "drop" => Policy::Drop,
+            "pad" => Policy::Pad,
+            _ => return Err(wrong_type(format!("there is no policy {remainder:?}"))),
+        };
+        let shard = Shard {
+            num,
+            index,
+            base,
+            policy,
+        };
+        self.then(py, Step::Shard(shard))
+    }
+
+    /// Every `num`-th block of `block` elements, from number `index` on.
+    fn stripe(&self, py: Python<'_>, block: u64, num: u64, index: u64) -> PyResult<Self> {
+        self.then(py, Step::Stripe { block, num, index })
+    }
+
+    /// Those after the first `count`.
+    fn skip(&self, py: Python<'_>, count: u64) -> PyResult<Self> {
+        self.then(py, Step::Skip(count))
+    }
+
+    /// The first `count`.
+    fn take(&self, py: Python<'_>, count: u64) -> PyResult<Self> {
+        self.then(py, Step::Take(count))
+    }
+
+    /// How many elements a pass has; None: it has no end.
+    #[getter]
+    fn length(&self) -> Option<u64> {
+        self.order.len()
+    }
+
+    /// Which records come from place `start` on, up to `stop`, in the pass of this epoch.
+    fn records(&self, py: Python<'_>, start: u64, stop: u64, epoch: u64) -> PyResult<Vec<u64>> {
+        let mut records = Vec::new();
+        py.detach(|| self.order.fill(start..stop, epoch, &mut records))
+            .or_raise(py)?;
+        Ok(records)
+    }
 }

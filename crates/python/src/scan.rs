@@ -5,17 +5,13 @@ use std::path::PathBuf;
 use std::sync::{Arc, PoisonError};
 
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
-use tfrecs_core::Result;
-use tfrecs_core::example::{ExampleDecoder, SequenceDecoder};
-use tfrecs_core::pipeline::scan::{Request, Skipped, scan_both, scan_columns, scan_records};
-use tfrecs_core::record::ReadOptions;
+use tfrecs_core::pipeline::scan::{Request, Skipped};
 use tfrecs_core::record::salvage::SkippedRegion;
 
-use crate::batches::{Batches, Kind, Wanted};
+use crate::batches::Batches;
 use crate::error::Raise;
 use crate::meter::PyMeter;
-use crate::reader::{GivenLimits, compression_of, limits_of};
+use crate::options::{PyBatching, PyOutput, PyReadOptions};
 use crate::salvage::region_of;
 use crate::samples::PySamples;
 
@@ -30,50 +26,30 @@ pub struct PyScan {
 impl PyScan {
     /// Begins to read.
     #[new]
-    #[pyo3(signature = (paths, batch, drop_remainder, threads, compression_type, verify, limits, most_bytes=None, features=None, lists=None, skip_corrupt=false, keep=false, most_ahead=None, partial=false, samples=None))]
-    #[allow(
-        clippy::too_many_arguments,
-        clippy::fn_params_excessive_bools,
-        reason = "nobody but Dataset calls it"
-    )]
+    #[pyo3(signature = (paths, read, batching, output, samples=None))]
     fn new(
         py: Python<'_>,
         paths: Vec<PathBuf>,
-        batch: usize,
-        drop_remainder: bool,
-        threads: usize,
-        compression_type: &str,
-        verify: bool,
-        limits: GivenLimits,
-        most_bytes: Option<usize>,
-        features: Option<Bound<'_, PyTuple>>,
-        lists: Option<Bound<'_, PyTuple>>,
-        skip_corrupt: bool,
-        keep: bool,
-        most_ahead: Option<usize>,
-        partial: bool,
+        read: &PyReadOptions,
+        batching: &PyBatching,
+        output: &PyOutput,
         samples: Option<Bound<'_, PySamples>>,
     ) -> PyResult<Self> {
-        let skipped = skip_corrupt.then(Skipped::default);
+        let skipped = read.skip_corrupt.then(Skipped::default);
         let request = Request {
             paths,
-            read: ReadOptions {
-                compression: compression_of(compression_type).or_raise(py)?,
-                verify,
-                limits: limits_of(limits),
-            },
-            batch,
-            most_bytes: most_bytes.unwrap_or(usize::MAX),
-            drop_remainder,
-            threads,
-            most_ahead: most_ahead.unwrap_or(usize::MAX),
+            read: read.read,
+            batch: batching.size,
+            most_bytes: batching.most_bytes,
+            drop_remainder: batching.drop_remainder,
+            threads: batching.threads,
+            most_ahead: batching.most_ahead,
             skipped: skipped.clone(),
-            partial,
+            partial: output.is_partial(),
             samples: samples.map(|samples| Arc::clone(&samples.get().0)),
         };
-        let started = start(&request, &Wanted::of(features, lists, keep)?);
         Ok(Self {
-            batches: Batches::new(started.or_raise(py)?),
+            batches: Batches::new(output.start(&request).or_raise(py)?),
             skipped,
         })
     }
@@ -115,21 +91,5 @@ impl PyScan {
             *later = regions;
         }
         told
-    }
-}
-
-fn start(request: &Request, wanted: &Wanted) -> Result<Kind> {
-    let (features, lists) = (wanted.features.as_deref(), wanted.lists.as_deref());
-    match (features, lists) {
-        (None, None) => scan_records(request).map(|scan| Kind::Records(scan, None)),
-        (features, None) if wanted.keep => {
-            scan_both(request, || ExampleDecoder::new(features)).map(Kind::Examples)
-        }
-        (features, None) => {
-            scan_columns(request, || ExampleDecoder::new(features)).map(Kind::Examples)
-        }
-        (context, lists) => {
-            scan_columns(request, || SequenceDecoder::new(context, lists)).map(Kind::Sequences)
-        }
     }
 }

@@ -12,21 +12,8 @@ Path: TypeAlias = str | PathLike[str]
 Memory: TypeAlias = bytes | bytearray | memoryview | npt.NDArray[np.generic]
 """A contiguous buffer."""
 
-Feature: TypeAlias = tuple[str, str, str, list[int] | None, Any]
-"""Name, dtype, layout ("fixed", "ragged" or "repeated"), shape of an element, and default values;
-of a feature list, whether it may be missing."""
-
 Limits: TypeAlias = tuple[int | None, int | None]
 """max_record_bytes, max_decompressed_bytes; None: what holds by default."""
-
-Step: TypeAlias = tuple[Any, ...]
-"""("records", n), which comes first and only there, ("shuffle", seed), ("repeat", count or None),
-("skip", n), ("take", n), ("shard", num, index, base, "uneven" or "drop" or "pad"),
-("window", seed, size), or ("stripe", block, num, index)."""
-
-How: TypeAlias = tuple[tuple[str, int, int, int], str, Limits, int, int]
-"""A format, ("lines", how many are none, 0, 0), ("fixed", header, record, footer) or
-("whole", 0, 0, 0); compression type, limits, and how many files and records come in turn."""
 
 Place: TypeAlias = tuple[list[tuple[int, int, int, int]], int, int, int]
 """The open files (place in the cycle, which file, number and offset of the next record), whose turn
@@ -34,6 +21,45 @@ it is, how many records it has given, and the next file."""
 
 Steps: TypeAlias = tuple[Sequence[tuple[Path, Path]], Sequence[Path], bool]
 """Of a set of files: what is renamed (from, to), what is removed then, and whether it is synced."""
+
+
+class NativeFeature(NamedTuple):
+    """A column to decode."""
+
+    name: str
+    dtype: str
+    layout: str
+    """"fixed", "ragged" or "repeated"."""
+    shape: Sequence[int] | None
+    """Of an element."""
+    default: Any = None
+    """Of "fixed", the default values: a list, or for floats an array, which keeps every bit; None:
+    the feature is required. Of "repeated" in feature lists, whether a list may be missing."""
+
+
+class RecordFormat(NamedTuple):
+    """What a record of a file is that is no TFRecord file."""
+
+    kind: str
+    """"lines", "fixed" (records of one length) or "whole" (a file is one record)."""
+    header: int = 0
+    """Of "lines", how many lines at the beginning are no records; of "fixed", how many bytes."""
+    record: int = 0
+    """Of "fixed", how many bytes a record has."""
+    footer: int = 0
+    """Of "fixed", how many bytes at the end are no records."""
+
+
+class ReadingInTurn(NamedTuple):
+    """How such files are read."""
+
+    format: RecordFormat
+    compression_type: str
+    limits: Limits
+    cycle: int
+    """How many files are read at a time."""
+    block: int
+    """How many records come of one before it is the next one's turn."""
 
 
 class Writing(NamedTuple):

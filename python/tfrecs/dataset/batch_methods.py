@@ -7,11 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self
 
 from tfrecs._internal.checks import UNREACHED, checked_integer, checked_limit
+from tfrecs.dataset.collate.fill import Fill
+from tfrecs.dataset.collate.pad import Padding, Shape
+from tfrecs.dataset.plan.native_form import Division
 from tfrecs.dataset.plan.node import Node
-from tfrecs.dataset.transforms.batch import Batch, check_fill
-from tfrecs.dataset.transforms.bucket import Bucket
-from tfrecs.dataset.transforms.fill import Fill
-from tfrecs.dataset.transforms.padded_batch import PaddedBatch, Padding, Shape
+from tfrecs.dataset.transforms.batch import Batch, FixedBatch, check_fill
+from tfrecs.dataset.transforms.bucket import Bucket, fixed_features
+from tfrecs.dataset.transforms.padded_batch import PaddedBatch
 from tfrecs.errors import SpecError
 from tfrecs.expressions import Expression
 
@@ -68,7 +70,7 @@ class Batching(ABC):
         """
         if isinstance(n, bool) or not hasattr(n, "__index__") or n < 1:
             raise SpecError(f"a batch has a positive number of records, not {n!r}")
-        if isinstance(self.node, Batch | PaddedBatch):
+        if isinstance(self.node, FixedBatch):
             raise SpecError(f"this dataset has batches of {self.node.size} already")
         made = self._fill(fill)
         return self._with(
@@ -112,7 +114,7 @@ class Batching(ABC):
             Padding(padded_shapes, padding_values),
         )
         made = self._fill(fill)
-        return self._with(PaddedBatch(self.node, size, padding, bool(drop_remainder), made))
+        return self._with(PaddedBatch(self.node, size, bool(drop_remainder), padding, made))
 
     def _fill(self, given: Any) -> Fill | None:
         fill = Fill.of(given)
@@ -176,8 +178,8 @@ class Batching(ABC):
         if not isinstance(length_of, Expression):
             length_of = checked_callable(length_of)
         flags = (bool(drop_remainder), bool(pad_to_bucket_boundary))
-        made = (padding, *flags, self._fill(fill))
-        return self._with(Bucket.of(self.node, length_of, edges, sizes, *made))
+        division = Division(edges, sizes, padding, *flags, fixed_features(self.node))
+        return self._with(Bucket.of(self.node, length_of, division, self._fill(fill)))
 
 
 def checked_callable(given: Any) -> Callable[[Any], Any]:

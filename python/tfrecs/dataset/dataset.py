@@ -15,16 +15,18 @@ from tfrecs._internal.checks import (
 from tfrecs._internal.optional import integration
 from tfrecs.dataset.exports import Exports
 from tfrecs.dataset.methods import Transforms
+from tfrecs.dataset.plan.losses import Losses
 from tfrecs.dataset.plan.node import Node
+from tfrecs.dataset.plan.source import roots_of
 from tfrecs.dataset.plan.spec import Spec
-from tfrecs.dataset.run.iterator import DatasetIterator, sources_of
+from tfrecs.dataset.run.iterator import DatasetIterator
 from tfrecs.dataset.run.pass_log import Trace
-from tfrecs.dataset.run.stage import Run
 from tfrecs.dataset.run.timings import DatasetTimings
 from tfrecs.dataset.sources.factory import Sources, source_of
 from tfrecs.dataset.sources.files import Reading
 from tfrecs.dataset.sources.memory import RecordSource
-from tfrecs.dataset.sources.skip_damage import Losses, checked_choice
+from tfrecs.dataset.sources.skip_damage import checked_choice
+from tfrecs.dataset.stages.stage import Run
 from tfrecs.features import Features
 from tfrecs.records.indexed import IndexedRecords
 from tfrecs.records.reader import Records
@@ -189,7 +191,7 @@ class Dataset(Transforms, Exports, Sources):
             >>> list(ds), ds.losses.regions, ds.losses.nbytes
             ([b'a'], 0, 0)
         """
-        files = sources_of(self._node)
+        files = roots_of(self._node)
         return files[0].losses if files else Losses()
 
     def set_epoch(self, epoch: int) -> None:

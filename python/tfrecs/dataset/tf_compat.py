@@ -10,10 +10,10 @@ from typing import Any, TypeAlias
 
 from tfrecs._internal.checks import checked_threads
 from tfrecs.dataset.dataset import Dataset
-from tfrecs.dataset.plan.node import Node
+from tfrecs.dataset.plan.kind import parsed_where_read
+from tfrecs.dataset.plan.node import Node, Traits
+from tfrecs.dataset.plan.source import roots_of
 from tfrecs.dataset.plan.spec import Spec
-from tfrecs.dataset.run.element_kind import parsed_where_read
-from tfrecs.dataset.run.iterator import sources_of
 from tfrecs.dataset.transforms.one_by_one import OneByOne
 from tfrecs.errors import MissingFileError, SpecError
 from tfrecs.features import Features
@@ -173,7 +173,7 @@ def _opened(
     made = function(files, *reader_args)
     if not isinstance(made, Dataset):
         raise SpecError(f"reader must return a Dataset of records, not {type(made).__name__}")
-    if any(source.parses for source in sources_of(made.node)):
+    if any(source.parses for source in roots_of(made.node)):
         raise SpecError("reader must return a Dataset of records, and this one parses them")
     order = made.node.order()
     if order is not None and order.keyed:
@@ -182,7 +182,10 @@ def _opened(
 
 
 @dataclass(frozen=True, eq=False)
-class _ParseBatches(OneByOne):
+class _ParseBatches(
+    OneByOne,
+    traits=Traits(keeps_kind=False, gives_batches=None, pads=False, divisible=True),
+):
     """What is parsed of batches of records that Python has made."""
 
     spec: Spec
@@ -199,7 +202,10 @@ class _ParseBatches(OneByOne):
 
 
 @dataclass(frozen=True, eq=False)
-class _Labelled(OneByOne):
+class _Labelled(
+    OneByOne,
+    traits=Traits(keeps_kind=False, gives_batches=None, pads=False, divisible=True),
+):
     """Batches as pairs of the other features and the label."""
 
     label_key: str

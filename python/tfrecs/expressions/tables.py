@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tfrecs import _core
+from tfrecs._internal.native_types import NativeFeature
 from tfrecs._internal.wording import counted
 from tfrecs.errors import ParseError, feature_error
 from tfrecs.expressions.text import Mask, Values
@@ -191,8 +192,8 @@ class RecordColumns:
             if types.setdefault(one.name, one.dtype) != one.dtype:
                 text = f"asked for as {types[one.name]} and as {one.dtype}"
                 raise feature_error(one.name, text)
-        self.native: tuple[Any, ...] = tuple(
-            [(name, dtype, "ragged", [], None) for name, dtype in types.items()]
+        self.native = tuple(
+            [NativeFeature(name, dtype, "ragged", []) for name, dtype in types.items()]
         )
         self._places = {name: place for place, name in enumerate(types)}
 

@@ -14,8 +14,8 @@ from typing import TypeAlias
 import numpy as np
 
 from tfrecs import _core
+from tfrecs._internal.native_types import NativeFeature
 from tfrecs.errors import Error, MissingFeatureWarning, warn
-from tfrecs.parsing.plan import NativeFeature
 from tfrecs.records.reader import RecordReader
 from tfrecs.tensors.native import view
 
@@ -64,7 +64,7 @@ class MissingFeatures:
 
 def may_be_missing(columns: Sequence[NativeFeature]) -> dict[int, str]:
     """Return the columns that are empty where a record lacks the feature: their places and keys."""
-    return {i: key for i, (key, _, layout, *_) in enumerate(columns) if layout != "fixed"}
+    return {i: one.name for i, one in enumerate(columns) if one.layout != "fixed"}
 
 
 # The functions that parse get their features anew in every call.

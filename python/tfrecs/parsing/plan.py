@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tfrecs._internal.cached_property import lazily
+from tfrecs._internal.native_types import NativeFeature
 from tfrecs.errors import SpecError, feature_error
 from tfrecs.features import (
     Features,
@@ -31,11 +32,6 @@ from tfrecs.parsing.checks import (
     checked_shape,
 )
 from tfrecs.tensors.dtypes import dtype_name
-
-# A column as the native decoder takes it: key, dtype, layout ("fixed", "ragged" or "repeated"),
-# shape (None: ragged), and of "fixed" the default values (None: required; a list, or for floats an
-# array, which keeps every bit), of "repeated" in feature lists whether a list may be missing.
-NativeFeature: TypeAlias = tuple[str, str, str, list[int] | None, Any]
 
 
 @dataclass(frozen=True)
@@ -110,7 +106,7 @@ class Plan:
         Raises:
             SpecError: Another feature wants the same key in another way.
         """
-        key = native[0]
+        key = native.name
         held = self._claims.setdefault(key, claim)
         if held is claim:
             claim.place = len(self.columns)
@@ -159,7 +155,7 @@ def require_columns(plan: Plan) -> Plan:
         SpecError: One is put together from columns.
     """
     for name, part in plan.parts.items():
-        is_renamed = isinstance(part, Divided) and plan.columns[part.values][0] != name
+        is_renamed = isinstance(part, Divided) and plan.columns[part.values].name != name
         is_divided = isinstance(part, Divided) and part.partitions
         if isinstance(part, Indexed) or is_renamed or is_divided:
             raise feature_error(
@@ -215,7 +211,9 @@ def _part(plan: Plan, name: str, feature: Any, *, in_lists: bool) -> Part:
 def _fixed(plan: Plan, name: str, feature: FixedLenFeature) -> Whole:
     dtype, shape = dtype_name(feature.dtype, name), checked_shape(feature.shape, name)
     default = checked_default(feature.default_value, dtype, shape, name)
-    column = plan.column(_Claim("dense", dtype), (name, dtype, "fixed", shape, default))
+    column = plan.column(
+        _Claim("dense", dtype), NativeFeature(name, dtype, "fixed", shape, default)
+    )
     return Whole(column, dtype, tuple(shape))
 
 
@@ -229,13 +227,13 @@ def _sequence(plan: Plan, name: str, feature: FixedLenSequenceFeature, *, in_lis
         text = "Unsupported: FixedLenSequenceFeature requires allow_missing to be True."
         raise feature_error(name, f"{text}")
     allow_missing = bool(feature.allow_missing) if in_lists else None
-    native = (name, dtype, "repeated", shape, allow_missing)
+    native = NativeFeature(name, dtype, "repeated", shape, allow_missing)
     return Padded(plan.column(_Claim("dense", dtype), native), padding)
 
 
 def _ragged_column(plan: Plan, group: str, key: str, dtype: str, splits_dtype: str = "") -> int:
     claim = _Claim(group, dtype, splits_dtype)
-    return plan.column(claim, (checked_name(key), dtype, "ragged", None, None))
+    return plan.column(claim, NativeFeature(checked_name(key), dtype, "ragged", None))
 
 
 def _sparse(plan: Plan, name: str, feature: SparseFeature) -> Indexed:

@@ -13,7 +13,7 @@ import pytest
 
 import tfrecs
 from tfrecs.dataset.run.iterator import DatasetIterator
-from tfrecs.dataset.run.stage import Run
+from tfrecs.dataset.stages.stage import Run
 
 COUNTS = [1, 2, 3, 4, 8, 16]
 RECORDS = 533

@@ -18,7 +18,8 @@ from plans import PLANS, SPEC, example
 from states import places, state_of
 
 import tfrecs
-from tfrecs.dataset.run.iterator import DatasetIterator, sources_of
+from tfrecs.dataset.plan.source import roots_of
+from tfrecs.dataset.run.iterator import DatasetIterator
 from tfrecs.dataset.sources.files import Files
 
 pytestmark = pytest.mark.skipif(not tasks.TASKS.exists(), reason="threads are counted by /proc")
@@ -92,7 +93,7 @@ def test_given_up_at_any_point(paths: list[Path], name: str) -> None:
     ds = PLANS[name](tfrecs.Dataset(paths, SPEC, num_threads=2))
     length = len(list(islice(ds, 40)))
     # Files that are read at any place stay open as long as the dataset.
-    for files in sources_of(ds.node):
+    for files in roots_of(ds.node):
         assert isinstance(files, Files)
         assert files.records[[0, -1]]
     gc.collect()
@@ -157,7 +158,7 @@ def test_states_that_are_refused_leave_nothing(paths: list[Path], name: str) -> 
     """Though some steps have begun before another one refuses its part of the state."""
     ds = PLANS[name](tfrecs.Dataset(paths, SPEC, num_threads=2))
     state = state_of(ds)
-    for files in sources_of(ds.node):
+    for files in roots_of(ds.node):
         assert isinstance(files, Files)
         assert files.records[[0, -1]]
     settle((0, 10**6))

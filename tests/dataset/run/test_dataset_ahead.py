@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 from plans import without_samples
 
 import tfrecs
-from tfrecs.dataset.run.nbytes import nbytes_of
-from tfrecs.dataset.run.worker_threads import SPREAD
+from tfrecs.dataset.stages.nbytes import nbytes_of
+from tfrecs.dataset.stages.worker_threads import SPREAD
 
 COUNT = 40
 # So long nobody waits.

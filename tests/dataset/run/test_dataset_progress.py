@@ -17,7 +17,7 @@ import pytest
 import tfrecs
 from tfrecs.dataset.run import progress
 from tfrecs.dataset.run.iterator import DatasetIterator
-from tfrecs.dataset.run.stage import Run
+from tfrecs.dataset.stages.stage import Run
 
 
 class Terminal(io.StringIO):

@@ -89,8 +89,8 @@ LONG: dict[str, str] = {
         interrupted(bombarded, records.__getitem__, slice(None))
     """,
     "order": """
-        steps = [("records", 10**8), ("shuffle", 0)]
-        interrupted(bombarded, tfrecs._core.order_at, steps, 0, 10**8, 0)
+        order = tfrecs._core.Order(10**8).shuffle(0)
+        interrupted(bombarded, order.records, 0, 10**8, 0)
     """,
     "decode_batch": """
         records = tfrecs.Records([tfrecs.encode_example({"a": list(range(1000))})] * 300_000)
@@ -166,8 +166,10 @@ def test_a_batch_that_has_no_end(tmp_path: Path) -> None:
     path = frames.save(tmp_path / "small", frames.plain([b"one"] * 100))
     script = """
         records = tfrecs.open(path, index="memory")
-        steps = [("records", 100), ("shuffle", 0), ("repeat", None)]
-        batches = tfrecs._core.Gather(records, steps, 0, 10**8, False, 0, 2)
+        order = tfrecs._core.Order(100).shuffle(0).repeat(None)
+        batching = tfrecs._core.Batching(10**8, False, 2)
+        output = tfrecs._core.Output.records(False)
+        batches = tfrecs._core.Gather(records, order, 0, 0, batching, output)
         interrupted(next, batches)
         batches.close()
     """

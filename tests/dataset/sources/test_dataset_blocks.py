@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 import tfrecs
-from tfrecs.dataset.run.iterator import sources_of
+from tfrecs import _core
+from tfrecs.dataset.plan.source import roots_of
 from tfrecs.dataset.sources.files import Files
 
 MIB = 1 << 20
@@ -21,7 +22,7 @@ def saved(path: Path, count: int, size: int) -> Path:
 
 
 def files_of(path: Path) -> Files:
-    (source,) = sources_of(tfrecs.Dataset(path).node)
+    (source,) = roots_of(tfrecs.Dataset(path).node)
     assert isinstance(source, Files)
     return source
 
@@ -38,11 +39,14 @@ def files_of(path: Path) -> Files:
 def test_a_block_has_as_many_records_as_2_mib_hold(
     tmp_path: Path, count: int, size: int, block: int
 ) -> None:
-    assert files_of(saved(tmp_path / "a.gz", count, size)).block == block
+    inflated = files_of(saved(tmp_path / "a.gz", count, size)).inflated
+    order = _core.Order(count)
+    blocks = order.blocks(7, block).window(7, 16 * block)
+    assert order.shuffle(7, inflated).records(0, count, 3) == blocks.records(0, count, 3)
 
 
 def test_plain_files_have_no_blocks(tmp_path: Path) -> None:
-    assert files_of(saved(tmp_path / "a", 9, 9)).block is None
+    assert files_of(saved(tmp_path / "a", 9, 9)).inflated is None
 
 
 def test_the_order_of_a_compressed_shuffle_never_changes(tmp_path: Path) -> None:

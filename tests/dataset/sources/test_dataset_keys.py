@@ -10,7 +10,7 @@ import pytest
 
 import tfrecs
 from tfrecs.dataset import DatasetIterator
-from tfrecs.dataset.run.stage import Run
+from tfrecs.dataset.stages.stage import Run
 
 FEATURES = {"n": tfrecs.FixedLenFeature([], "int64")}
 

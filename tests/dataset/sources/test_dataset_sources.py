@@ -12,7 +12,7 @@ import pytest
 import tfrecs
 from tfrecs import col
 from tfrecs.dataset import DatasetIterator
-from tfrecs.dataset.run.stage import Run
+from tfrecs.dataset.stages.stage import Run
 from tfrecs.testing import assert_resumes, same
 
 FEATURES: dict[str, Any] = {

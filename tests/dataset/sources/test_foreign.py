@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import tfrecs
 from tfrecs.dataset import DatasetIterator
-from tfrecs.dataset.run.stage import Run
+from tfrecs.dataset.stages.stage import Run
 from tfrecs.testing import assert_resumes
 
 PACK: dict[str, Callable[[bytes], bytes]] = {

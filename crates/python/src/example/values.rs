@@ -3,8 +3,6 @@
 //! What a row mostly holds is known by its exact type, and no code of Python's runs for it. Anything
 //! else goes the long way, by `plain`, which is Python and turns it into what is known here.
 
-use arrow_buffer::ArrowNativeType;
-use pyo3::buffer::{Element, PyUntypedBuffer};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyFloat, PyInt, PyList, PyString, PyTuple, PyType};
@@ -13,8 +11,8 @@ use tfrecs_core::example::encode::FeatureValues;
 use tfrecs_core::example::{Kind, ListEncoder};
 use tfrecs_core::runtime::memory;
 
-use crate::borrowed::borrow;
-use crate::bytes::{LONG, Pace, aside};
+use super::buffers::push_buffer;
+use crate::bytes::{Pace, aside};
 use crate::error::{Raise, raise};
 
 /// The longest text, in characters, that is taken as the UTF-8 that its `str` keeps: of what is not
@@ -181,13 +179,13 @@ fn to_float32(value: f64) -> Option<f32> {
     clippy::cast_possible_truncation,
     reason = "rounding is what is wanted"
 )]
-fn round(value: f64) -> f32 {
+pub fn round(value: f64) -> f32 {
     value as f32
 }
 
 /// Whether a value is too large for the float32 that it was rounded to.
 #[inline]
-fn is_beyond(value: f64, narrow: f32) -> bool {
+pub fn is_beyond(value: f64, narrow: f32) -> bool {
     narrow.is_infinite() && !value.is_infinite()
 }
 
@@ -356,85 +354,6 @@ impl NumPy {
         let truth = is_boolean.then(|| value.is_truthy().ok()).flatten();
         truth.map(|truth| Number::Int64(truth.into()))
     }
-}
-
-/// Adds the elements of a buffer of one dimension that are integers or floats as they stand in memory;
-/// false, and nothing added, for any other, and where one does not fit.
-fn push_buffer(list: &mut ListEncoder, value: &Bound<'_, PyAny>) -> bool {
-    let py = value.py();
-    let Ok(buffer) = PyUntypedBuffer::get(value) else {
-        return false;
-    };
-    if buffer.dimensions() != 1 {
-        return false;
-    }
-    let pushed = match (buffer.format().to_bytes(), buffer.item_size()) {
-        (b"l" | b"q", 8) => push_integers::<i64>(list, &buffer, value),
-        (b"i" | b"l", 4) => push_integers::<i32>(list, &buffer, value),
-        (b"h", 2) => push_integers::<i16>(list, &buffer, value),
-        (b"b", 1) => push_integers::<i8>(list, &buffer, value),
-        (b"I" | b"L", 4) => push_integers::<u32>(list, &buffer, value),
-        (b"H", 2) => push_integers::<u16>(list, &buffer, value),
-        (b"B", 1) => push_integers::<u8>(list, &buffer, value),
-        (b"f", 4) => push_float32(list, &buffer, value),
-        (b"d", 8) => push_float64(list, &buffer, value),
-        _ => None,
-    };
-    buffer.release(py);
-    if pushed.is_none() {
-        list.clear();
-    }
-    pushed.is_some()
-}
-
-/// Calls `visit` with the elements of a buffer: of many, detached from the interpreter and where they lie.
-fn with_elements<T: Element + ArrowNativeType, R: Send>(
-    buffer: &PyUntypedBuffer,
-    value: &Bound<'_, PyAny>,
-    visit: impl FnOnce(&[T]) -> R + Send,
-) -> Option<R> {
-    let py = value.py();
-    if buffer.len_bytes() < LONG {
-        return Some(visit(&buffer.as_typed().ok()?.to_vec(py).ok()?));
-    }
-    let elements = borrow(value).ok()?;
-    Some(py.detach(|| visit(&elements)))
-}
-
-fn push_integers<T: Element + ArrowNativeType + Into<i64>>(
-    list: &mut ListEncoder,
-    buffer: &PyUntypedBuffer,
-    value: &Bound<'_, PyAny>,
-) -> Option<()> {
-    let push = |values: &[T]| list.extend_int64(values.iter().map(|&value| value.into()));
-    with_elements(buffer, value, push)?.ok()
-}
-
-fn push_float32(
-    list: &mut ListEncoder,
-    buffer: &PyUntypedBuffer,
-    value: &Bound<'_, PyAny>,
-) -> Option<()> {
-    with_elements(buffer, value, |values| list.extend_float32_slice(values))?.ok()
-}
-
-fn push_float64(
-    list: &mut ListEncoder,
-    buffer: &PyUntypedBuffer,
-    value: &Bound<'_, PyAny>,
-) -> Option<()> {
-    with_elements(buffer, value, |values| extend_float64(list, values))?
-}
-
-fn extend_float64(list: &mut ListEncoder, values: &[f64]) -> Option<()> {
-    let narrow: Vec<f32> = values.iter().map(|&value| round(value)).collect();
-    let pairs = values.iter().zip(&narrow);
-    // All are looked at, because that is quicker than to look whether to look on.
-    let misfits = pairs.fold(0, |sum, (&value, &narrow)| {
-        sum + u64::from(is_beyond(value, narrow))
-    });
-    list.extend_float32_slice(&narrow).ok()?;
-    (misfits == 0).then_some(())
 }
 
 /// Why a value cannot be a feature.

@@ -10,10 +10,10 @@ from typing import Any
 from tfrecs._internal.wording import counted
 from tfrecs.dataset.plan.node import Node
 from tfrecs.dataset.plan.order import ENDLESS, Length
-from tfrecs.dataset.plan.state import Saved, State
 from tfrecs.dataset.run.iterator import DatasetIterator
-from tfrecs.dataset.run.stage import Run
 from tfrecs.dataset.run.timings import DatasetTimings
+from tfrecs.dataset.stages.stage import Run
+from tfrecs.dataset.stages.state import Saved, State
 from tfrecs.dataset.transforms.batch import Batch
 from tfrecs.dataset.transforms.map import Map
 from tfrecs.dataset.transforms.prefetch import Prefetch

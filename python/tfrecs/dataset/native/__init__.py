@@ -1,4 +1,4 @@
-"""What the native side runs of a plan: batches, filtered and bucketed ones, parsed.
+"""Stages that the native side runs: records and batches in any order, filtered, in buckets.
 
-Uses `plan`, `run` and `sources`.
+Uses `plan`, `stages` and `collate`.
 """

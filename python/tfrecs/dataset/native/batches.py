@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from tfrecs import _core
 from tfrecs.dataset.plan.order import RecordOrder
-from tfrecs.dataset.plan.spec import Spec
-from tfrecs.dataset.plan.state import Saved, State
-from tfrecs.dataset.run.stage import Run, Stage
+from tfrecs.dataset.plan.order_steps import SkipRecords, StripeRecords
+from tfrecs.dataset.plan.spec import RECORDS_UP_TO_ERRORS, Spec
+from tfrecs.dataset.stages.stage import Run, Stage
+from tfrecs.dataset.stages.state import Saved, State
 from tfrecs.errors import ParseError
 from tfrecs.records.reader import Records
 from tfrecs.tensors import BytesArray
@@ -27,6 +29,34 @@ def keys_of(records: Records, numbered: bool = True) -> BytesArray:
     """Return the keys of records: the file of each, and its number there."""
     keys, ends = records._keys(numbered)  # noqa: SLF001 - not for users
     return BytesArray(view(keys, np.uint8), view(ends, np.int64))
+
+
+def striped(order: RecordOrder, run: Run, block: int) -> RecordOrder:
+    """Return what a run wants of an order, of which `block` records make an element."""
+    return order if run.stripe is None else order.then(StripeRecords(block, *run.stripe))
+
+
+def begin_batches(
+    order: RecordOrder,
+    run: Run,
+    size: int,
+    drop_remainder: bool,
+    first: int,
+    output: _core.Output,
+) -> Any:
+    """Begin to read batches of `size` records, with batch number `first`."""
+    if first == 0 and not order.steps:
+        return order.files.scan(size, drop_remainder, output)
+    return order.files.gather(order.native, run.epoch, size, drop_remainder, first, output)
+
+
+def begin_pieces(order: RecordOrder, run: Run, at: int, most: int, output: _core.Output) -> Any:
+    """Begin to read records from place `at` on, `most` or AHEAD_BYTES of them at a time."""
+    if at == 0 and not order.steps:
+        return order.files.scan(most, False, output, AHEAD_BYTES)
+    size = order.files.about(AHEAD_BYTES, most)
+    rest = order.then(SkipRecords(at)) if at else order
+    return order.files.gather(rest.native, run.epoch, size, False, 0, output)
 
 
 def parsed_one(spec: Spec, place: int, record: bytes, records: Records) -> Any:
@@ -56,12 +86,8 @@ class Batches(Stage):
         self._native.count_in(run.meters.reading(self._files))
 
     def _started(self, run: Run, size: int, drop_remainder: bool) -> Any:
-        if self._at == 0 and not self._order.steps and run.stripe is None:
-            return self._files.scan(size, drop_remainder)
-        striped = self._order
-        if run.stripe is not None:
-            striped = striped.then("stripe", size, *run.stripe)
-        return self._files.gather(striped.native, run.epoch, size, drop_remainder, self._at)
+        order = striped(self._order, run, size)
+        return begin_batches(order, run, size, drop_remainder, self._at, self._files.spec.output)
 
     def __next__(self) -> Any:
         """Return the next batch; after a ParseError, the one after the batch that failed."""
@@ -110,16 +136,8 @@ class Elements(Stage):
         self._records = Records([])
 
     def _batches(self) -> Any:
-        if self._at == 0 and not self._order.steps and self._run.stripe is None:
-            return self._files.scan(AHEAD, False, most_bytes=AHEAD_BYTES, raw=True)
-        order, size = self._striped(), self._files.about(AHEAD_BYTES, AHEAD)
-        if self._at:
-            order = order.then("skip", self._at)
-        return self._files.gather(order.native, self._run.epoch, size, False, 0, raw=True)
-
-    def _striped(self) -> RecordOrder:
-        stripe = self._run.stripe
-        return self._order if stripe is None else self._order.then("stripe", 1, *stripe)
+        order = striped(self._order, self._run, 1)
+        return begin_pieces(order, self._run, self._at, AHEAD, RECORDS_UP_TO_ERRORS)
 
     def __next__(self) -> Any:
         """Return the next record, or what is parsed of it."""

@@ -2,45 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from tfrecs import _core
+from tfrecs.dataset.collate.pad import PaddedColumns
 from tfrecs.dataset.native.batches import keys_of
-from tfrecs.dataset.native.filtered import Choice, Piece, Reader, check_shards, shards_of
-from tfrecs.dataset.plan.state import Saved, State
-from tfrecs.dataset.run.stage import Run, Stage
-from tfrecs.dataset.transforms.padded_batch import PaddedColumns, Padding
+from tfrecs.dataset.native.filtered import Piece, Reader, check_shards, shards_of
+from tfrecs.dataset.plan.native_form import Choice, Divided
+from tfrecs.dataset.stages.stage import Run, Stage
+from tfrecs.dataset.stages.state import Saved, State
 from tfrecs.errors import SpecError, StateError
 from tfrecs.expressions import Expression
 from tfrecs.records.reader import Records
 
 Places = npt.NDArray[np.int64]
-
-
-class Division(Protocol):
-    """How records are divided: bucket_by_length()."""
-
-    @property
-    def boundaries(self) -> tuple[int, ...]:
-        """Where one bucket ends and the next begins."""
-
-    @property
-    def sizes(self) -> tuple[int, ...]:
-        """How many records make a batch."""
-
-    @property
-    def drop_remainder(self) -> bool:
-        """Whether what is left in the end is left out."""
-
-    @property
-    def to_boundary(self) -> bool:
-        """Whether all is padded as far as its bucket reaches."""
-
-    def padding_of(self, bucket: int) -> Padding:
-        """Return how the records of a bucket are padded."""
 
 
 def check_length(length: Expression, choice: Choice) -> None:
@@ -121,27 +99,26 @@ class RecordBuckets(Stage):
     oldest of them lies: what waits is the last of what has been read since.
     """
 
-    def __init__(
-        self, node: Division, length: Expression, choice: Choice, run: Run, saved: Saved | None
-    ) -> None:
+    def __init__(self, form: Divided, run: Run, saved: Saved | None) -> None:
         """Begin with empty buckets, or with what a state says is in them."""
-        self._node, self._order = node, choice.order
-        features = choice.order.files.spec.features
+        self._division, self._order = form.division, form.choice.order
+        division = form.division
+        features = self._order.files.spec.features
         assert features is not None
         self._pads = [
             PaddedColumns(padding, features) if padding is not None else None
-            for padding in map(self._padding_of, range(len(node.sizes)))
+            for padding in map(self._padding_of, range(len(division.sizes)))
         ]
-        self._buckets = [_Bucket(size) for size in node.sizes]
-        self._edges = np.asarray(node.boundaries)
+        self._buckets = [_Bucket(size) for size in division.sizes]
+        self._edges = np.asarray(division.boundaries)
         self._at, self._flushed, start = 0, 0, 0
         if saved is not None:
             saved.only(["from", "at", "held", "flushed", "shards"])
             check_shards(saved, self._order)
             self._at = saved.integer("at")
             start = saved.integer("from", most=self._at)
-            self._flushed = saved.integer("flushed", most=len(node.sizes))
-        self._reader = Reader(choice, run, start, length)
+            self._flushed = saved.integer("flushed", most=len(division.sizes))
+        self._reader = Reader(form.choice, run, start, form.length)
         # What has been read and not divided yet: the rest of a piece, and the bucket of each.
         self._piece: Piece | None = None
         self._which: Places = np.empty(0, np.int64)
@@ -149,12 +126,12 @@ class RecordBuckets(Stage):
             self._refill(saved, start)
 
     def _padding_of(self, bucket: int) -> Any:
-        is_last = bucket == len(self._node.boundaries)
-        return None if is_last and self._node.to_boundary else self._node.padding_of(bucket)
+        is_last = bucket == len(self._division.boundaries)
+        return None if is_last and self._division.to_boundary else self._division.padding_of(bucket)
 
     def _refill(self, saved: Saved, start: int) -> None:
         """Read what a state says was read, and keep the last of it in each bucket."""
-        held = saved.integers("held", len(self._buckets), max(self._node.sizes))
+        held = saved.integers("held", len(self._buckets), max(self._division.sizes))
         too_many = [
             count >= bucket.size for count, bucket in zip(held, self._buckets, strict=False)
         ]
@@ -217,14 +194,14 @@ class RecordBuckets(Stage):
                 bucket.compact()
         while self._flushed < len(self._buckets):
             self._flushed += 1
-            if self._buckets[self._flushed - 1].count and not self._node.drop_remainder:
+            if self._buckets[self._flushed - 1].count and not self._division.drop_remainder:
                 return self._flushed - 1
         raise StopIteration
 
     def __next__(self) -> Any:
         """Return the next batch."""
         which = self._full()
-        pad = self._pads[which] or self._node.padding_of(which)
+        pad = self._pads[which] or self._division.padding_of(which)
         records = self._buckets[which].take()
         made = pad(self._order.files.spec.parsed(records))  # type: ignore[operator]
         return (keys_of(records), made) if self._order.keyed else made

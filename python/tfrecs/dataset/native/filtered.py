@@ -8,19 +8,21 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from tfrecs import _core
-from tfrecs.dataset.native.batches import AHEAD_BYTES, keys_of, parsed_one
+from tfrecs.dataset.native.batches import begin_batches, begin_pieces, keys_of, parsed_one
+from tfrecs.dataset.plan.native_form import Choice, FilteredBatches
 from tfrecs.dataset.plan.order import ENDLESS, RecordOrder
-from tfrecs.dataset.plan.state import Saved, State
-from tfrecs.dataset.run.stage import Run, Stage
+from tfrecs.dataset.plan.order_steps import ShardRecords, SkipRecords, TakeRecords
+from tfrecs.dataset.stages.stage import Run, Stage
+from tfrecs.dataset.stages.state import Saved, State
 from tfrecs.errors import StateError
-from tfrecs.expressions import Expression, RecordColumns, Table
+from tfrecs.expressions import Expression, Table
 from tfrecs.records.reader import Records
 
 # What is read at once: records.
@@ -28,39 +30,6 @@ AT_ONCE = 4096
 
 # Where fewer than one record in so many is chosen, these are copied, and the others let go.
 _SPARSE = 4
-
-
-@dataclass(frozen=True)
-class Choice:
-    """Records of an order for which conditions hold.
-
-    Attributes:
-        order: The records to choose from.
-        conditions: What must hold.
-    """
-
-    order: RecordOrder
-    conditions: tuple[Expression, ...] = ()
-
-    def where(self, condition: Expression) -> Choice:
-        """Return those of them for which another condition holds too.
-
-        Raises:
-            SpecError: It makes no sense for records of these features.
-        """
-        more = replace(self, conditions=(*self.conditions, condition))
-        condition.mask(more.columns().empty())
-        return more
-
-    def columns(self, *others: Expression | None) -> RecordColumns:
-        """Return the columns that the conditions need, and other expressions.
-
-        Raises:
-            SpecError: Nobody says what the type of one is.
-        """
-        needed = [*self.conditions, *(one for one in others if one is not None)]
-        keys = [key for expression in needed for key in expression.columns()]
-        return RecordColumns(keys, self.order.files.spec.of_examples)
 
 
 @dataclass
@@ -93,25 +62,18 @@ class Reader:
         self._conditions = choice.conditions
         self._measure = measure
         self._columns = choice.columns(measure)
-        self._epoch = run.epoch
         self._at = at
         self._barren = 0
         self._most_barren = self._passes(2)
-        self._native = self._begin()
+        output = _core.Output.columns_and_records(self._columns.native)
+        self._native = begin_pieces(self._order, run, at, AT_ONCE, output)
         self._native.count_in(run.meters.reading(self._order.files))
 
-    def _begin(self) -> Any:
-        files, features = self._order.files, self._columns.native
-        if self._at == 0 and not self._order.steps:
-            return files.scan(AT_ONCE, False, most_bytes=AHEAD_BYTES, beside=features)
-        order = self._order.then("skip", self._at) if self._at else self._order
-        size = files.about(AHEAD_BYTES, AT_ONCE)
-        return files.gather(order.native, self._epoch, size, False, 0, beside=features)
-
     def _passes(self, count: int) -> float:
-        """Return how many records so many passes have that have no end, if all see each record."""
-        names = [step[0] for step in self._order.steps]
-        if self._order.length() != ENDLESS or {"shard", "take", "skip"} & set(names):
+        """Return how many records `count` of endless passes have, if all see each record."""
+        shortened = (ShardRecords, TakeRecords, SkipRecords)
+        steps = self._order.steps
+        if self._order.length() != ENDLESS or any(isinstance(one, shortened) for one in steps):
             return ENDLESS
         return count * len(self._order.files.records)
 
@@ -272,22 +234,15 @@ class ChosenElements(_Chosen):
 class ChosenRows(Stage):
     """Batches of records in order, of which those that are not chosen are left out."""
 
-    def __init__(
-        self, choice: Choice, size: int, drop_remainder: bool, run: Run, saved: Saved | None
-    ) -> None:
+    def __init__(self, form: FilteredBatches, run: Run, saved: Saved | None) -> None:
         """Begin at the first batch, or where a state says."""
+        choice, size = form.choice, form.size
         self._order, saved = choice.order.at_shard(saved, size)
         self._files, self._conditions = self._order.files, choice.conditions
         self._columns = choice.columns()
         self._at = 0 if saved is None else saved.integer("at")
-        self._native = self._begin(size, drop_remainder, run)
-
-    def _begin(self, size: int, drop_remainder: bool, run: Run) -> Any:
-        beside = self._columns.native
-        if self._at == 0 and not self._order.steps:
-            return self._files.scan(size, drop_remainder, beside=beside)
-        steps, at = self._order.native, self._at
-        return self._files.gather(steps, run.epoch, size, drop_remainder, at, beside=beside)
+        output = _core.Output.columns_and_records(self._columns.native)
+        self._native = begin_batches(self._order, run, size, form.drop_remainder, self._at, output)
 
     def __next__(self) -> Any:
         """Return what is chosen of the next batch in which anything is."""
@@ -318,7 +273,7 @@ def places_of(mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
 
 def shards_of(order: RecordOrder) -> list[list[int]]:
     """Return which shards the order is of: of each there is another number of records to give."""
-    return [list(step[1:3]) for step in order.steps if step[0] == "shard"]
+    return [[step.num, step.index] for step in order.steps if isinstance(step, ShardRecords)]
 
 
 def check_shards(saved: Saved, order: RecordOrder) -> Saved:

@@ -1,4 +1,5 @@
-"""What a dataset is: nodes with their inputs, what they read and in which order, and their states.
+"""What a dataset is, as data: nodes with their inputs, and which records they read in which order.
 
-Nothing here runs. Uses `parsing`, `records` and `_internal`.
+A node says what it does to elements (`Traits`) and what the native side can make of it
+(`native_form`); `run/start.py` decides who runs it. Uses `stages`, `collate`, `parsing`, `records`.
 """

@@ -15,7 +15,7 @@ from typing import Any
 from tfrecs import _core
 from tfrecs._internal.checks import checked_threads
 from tfrecs._internal.logging import logger
-from tfrecs.dataset.plan.state import Saved, State
+from tfrecs.dataset.stages.state import Saved, State
 from tfrecs.errors import StateError
 
 Samples = _core.Samples

@@ -1,30 +1,46 @@
-"""Steps of a plan."""
+"""Steps of a plan: what each takes, what it does, and what it does to the kind of its elements."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, NamedTuple
 
-from tfrecs.dataset.native.batches import Elements
-from tfrecs.dataset.native.filtered import Choice, ChosenBatches
+from tfrecs.dataset.plan.native_form import BatchReader, Choice, NativeForm
 from tfrecs.dataset.plan.order import Length, RecordOrder
-from tfrecs.dataset.plan.state import Saved, State
-from tfrecs.dataset.run.stage import Run, Stage, Watched
+from tfrecs.dataset.stages.stage import Run, Stage
+from tfrecs.dataset.stages.state import Saved
+
+
+class Traits(NamedTuple):
+    """What a kind of step does to elements; each says all four.
+
+    Attributes:
+        keeps_kind: Whether its elements are its source's, chosen and ordered without looking at
+            them: what is parsed of records can then be parsed before it.
+        gives_batches: Whether its elements are batches; None: if its sources' are.
+        pads: Whether it makes elements as long as others that are beside them by chance.
+        divisible: Whether each element is made of just one of the source's, so that a worker that
+            wants only some of them need not have the others made.
+    """
+
+    keeps_kind: bool
+    gives_batches: bool | None
+    pads: bool
+    divisible: bool
 
 
 class Node(ABC):
-    """A step of a plan: it only says what to do."""
+    """A step of a plan: it only says what to do. `run/start.py` decides who does it."""
 
-    # Whether each element is made of just one of the source's, so that leaving out one of the
-    # source's leaves out its own.
-    one_to_one = False
+    traits: ClassVar[Traits]
 
-    @property
-    def at_once(self) -> int:
-        """How many threads of its own work on it at the same time; at least one may."""
-        return 1
+    def __init_subclass__(cls, *, traits: Traits | None) -> None:
+        """Note the traits; None is for classes that only steps are derived from."""
+        super().__init_subclass__()
+        if traits is not None:
+            cls.traits = traits
 
     @property
     @abstractmethod
@@ -33,55 +49,61 @@ class Node(ABC):
 
     @abstractmethod
     def describe(self) -> str:
-        """Return the call that made it; a state of another plan is told apart by that."""
+        """Return the call that made it."""
 
     @abstractmethod
     def length(self) -> Length:
         """Return how many elements it gives."""
 
-    @property
-    def has_batches(self) -> bool:
-        """Whether its elements are batches, as far as is known: functions may make others."""
-        return False
-
     def begin(self, run: Run, saved: Saved | None) -> Stage:
-        """Start the step, where `saved` says or at the beginning, if it is no order of records."""
-        raise NotImplementedError(f"{type(self).__name__} is always an order of records")
+        """Start it in Python, where `saved` says or at the beginning."""
+        raise NotImplementedError(f"{type(self).__name__} always has a native form")
+
+    @property
+    def at_once(self) -> int:
+        """How many threads of its own work on it at the same time; at least one may."""
+        return 1
+
+    @property
+    def gives_batches(self) -> bool:
+        """Whether its elements are batches, or made of batches; functions may make others."""
+        given = self.traits.gives_batches
+        return any(one.gives_batches for one in self.sources) if given is None else given
+
+    @property
+    def gives_records(self) -> bool:
+        """Whether its elements are records, neither parsed nor with keys."""
+        return self.traits.keeps_kind and self.sources[0].gives_records
+
+    def identity(self) -> str:
+        """Return what a state depends on; a state of another plan is refused by that."""
+        return self.describe()
 
     def order(self) -> RecordOrder | None:
         """Return which records of files its elements are, if they are no more than that."""
         return None
 
     def choice(self) -> Choice | None:
-        """Return which records of files its elements are, if they are those, chosen or not."""
+        """Return which records of files its elements are, filtered by conditions or not."""
         order = self.order()
         return None if order is None else Choice(order)
 
-    def batched(
-        self, size: int, drop_remainder: bool, run: Run, saved: Saved | None
-    ) -> Stage | None:
-        """Start batches of its elements, where these need not be made one by one."""
-        choice = self.choice()
-        if choice is None or not choice.conditions:
-            return None
-        return ChosenBatches(choice, size, drop_remainder, run, saved)
+    def native_form(self) -> NativeForm | None:
+        """Return what the native side makes of it; None: it is Python that runs it."""
+        return self.choice()
+
+    def batch_reader(self) -> BatchReader | None:
+        """Return what reads batches of its elements, where these are no order of records."""
+        return None
 
     def with_keys(self) -> Node | None:
         """Return the same elements, each with its key, if they have any."""
         return None
 
-    def native(self, run: Run, saved: Saved | None) -> Stage | None:
-        """Start what the native side does by itself, for the elements that the run wants."""
-        order = self.order()
-        return None if order is None else Elements(order, run, saved)
-
-    def start(self, run: Run, saved: Saved | None) -> Stage:
-        """Start the step for the elements that the run wants, and count them."""
-        stage = self.native(run, saved)
-        if stage is None:
-            is_whole = run.stripe is None or self.one_to_one
-            stage = self.begin(run, saved) if is_whole else Striped(self, run, saved)
-        return Watched.of(stage, self, run)
+    def over(self, source: Node) -> Node | None:
+        """Return the same step over other elements; None if it holds some of these already."""
+        del source
+        return None
 
     def lines(self) -> Iterator[str]:
         """Yield the plan, a step a line, from the files outwards."""
@@ -92,7 +114,7 @@ class Node(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class Step(Node):
+class Step(Node, traits=None):
     """A step over one source."""
 
     source: Node
@@ -102,43 +124,18 @@ class Step(Node):
         """What it takes its elements from."""
         return (self.source,)
 
-    @property
-    def has_batches(self) -> bool:
-        """Whether its elements are batches: if the source's are."""
-        return self.source.has_batches
-
     def length(self) -> Length:
         """Return how many there are: as many as the source has."""
         return self.source.length()
 
+    def over(self, source: Node) -> Node | None:
+        """Return the same step over other elements."""
+        return replace(self, source=source)
 
-class Striped(Stage):
-    """The elements i, i + n, i + 2n, … of a step."""
 
-    def __init__(self, node: Node, run: Run, saved: Saved | None) -> None:
-        """Start the step, and leave out what others give."""
-        assert run.stripe is not None
-        self._num, self._pending = run.stripe
-        inner = None
-        if saved is not None:
-            inner = saved.only(["source", "pending"]).child("source")
-            self._pending = saved.integer("pending", most=self._num)
-        self._stage = node.begin(run.whole(), inner)
-
-    def __next__(self) -> Any:
-        """Return the next one of them."""
-        if self._pending:
-            self._stage.skip(self._pending)
-        self._pending = self._num - 1
-        return next(self._stage)
-
-    def state(self) -> State:
-        """Return where the step is, and how many others are to come first."""
-        return {"source": self._stage.state(), "pending": self._pending}
-
-    def close(self) -> None:
-        """Close the step."""
-        self._stage.close()
+def pads(node: Node) -> bool:
+    """Whether elements are made as long as others that are beside them by chance."""
+    return node.traits.pads or any(map(pads, node.sources))
 
 
 def called(function: Callable[..., Any], element: Any, step: Node) -> Any:

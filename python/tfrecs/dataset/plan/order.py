@@ -8,20 +8,15 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeAlias
 
 from tfrecs import _core
+from tfrecs.dataset.plan.order_steps import OrderStep, ShardRecords, ShuffleRecords
 from tfrecs.dataset.plan.spec import Spec
-from tfrecs.dataset.plan.state import Saved, State
+from tfrecs.dataset.stages.state import Saved, State
 from tfrecs.errors import StateError
 
 Length: TypeAlias = int | float | None
 """How many elements there are: math.inf, or None if nobody knows before it has read them."""
 
 ENDLESS = math.inf
-
-Step: TypeAlias = tuple[Any, ...]
-"""A step as the native side takes it."""
-
-# So many blocks of compressed files are shuffled together. It can never change, as their size.
-BLOCKS = 16
 
 
 def share(nbytes: int, most: int, total: int, count: int) -> int:
@@ -42,34 +37,27 @@ class Source(Protocol):
         """The records, any of them at once."""
 
     @property
-    def block(self) -> int | None:
-        """How many records are read at once where single ones would cost too much."""
+    def inflated(self) -> int | None:
+        """How many bytes the records have, if they are compressed; None: any is read by itself."""
 
     def scan(
-        self,
-        size: int,
-        drop_remainder: bool,
-        most_bytes: int | None = None,
-        raw: bool = False,
-        beside: tuple[Any, ...] | None = None,
+        self, size: int, drop_remainder: bool, output: _core.Output, most_bytes: int | None = None
     ) -> Any:
         """Begin to read batches from the beginning, without an index.
 
-        They are parsed; or `raw`; or raw with these columns of theirs `beside`. Raw ones before an
-        error come before it, as a batch of fewer.
+        A batch has `size` records, or fewer that have `most_bytes` together.
         """
 
     def gather(
         self,
-        steps: list[Step],
+        order: _core.Order,
         epoch: int,
         size: int,
         drop_remainder: bool,
         first_batch: int,
-        raw: bool = False,
-        beside: tuple[Any, ...] | None = None,
+        output: _core.Output,
     ) -> Any:
-        """Begin to read batches of records in the order that `steps` say, as `scan` does."""
+        """Begin to read batches of records in any order, with batch number `first_batch`."""
 
     def about(self, nbytes: int, most: int) -> int:
         """Return how many records have about `nbytes` bytes, `most` of them at most."""
@@ -86,33 +74,25 @@ class RecordOrder:
     """
 
     files: Source
-    steps: tuple[Step, ...] = ()
+    steps: tuple[OrderStep, ...] = ()
     keyed: bool = False
 
-    def then(self, *step: Any) -> RecordOrder:
+    def then(self, step: OrderStep) -> RecordOrder:
         """Return the order that a further step makes of this one."""
         return replace(self, steps=(*self.steps, step))
 
     @property
-    def native(self) -> list[Step]:
-        """All steps as the native side takes them; the files are opened for that.
-
-        Single records of compressed files cost too much: to shuffle them means to shuffle blocks,
-        each of which is read at once, and then records as far as some of these blocks reach.
-        """
-        steps: list[Step] = [("records", len(self.files.records))]
+    def native(self) -> _core.Order:
+        """The order as the native side computes it; the files are opened for that."""
+        order = _core.Order(len(self.files.records))
         for step in self.steps:
-            block = self.files.block if step[0] == "shuffle" else None
-            if block is None:
-                steps.append(step)
-            else:
-                steps.append(("blocks", step[1], block))
-                steps.append(("window", step[1], block * BLOCKS))
-        return steps
+            inflated = self.files.inflated if isinstance(step, ShuffleRecords) else None
+            order = step.then(order, inflated)
+        return order
 
     def length(self) -> Length:
         """Return how many records there are."""
-        length = _core.order_length(self.native)
+        length = self.native.length
         return ENDLESS if length is None else length
 
     def at_shard(self, saved: Saved | None, per_element: int) -> tuple[RecordOrder, Saved | None]:
@@ -133,24 +113,30 @@ class RecordOrder:
                 "the state is of another number of shards, and what was done to them since would "
                 "give other records"
             )
-        if not self.steps or self.steps[-1][0] != "shard":
+        last = self.last_shard
+        if last is None:
             return self, saved.only(names)
         saved.only([*names, "num", "base"])
         num, base, at = saved.integer("num", 1), saved.integer("base"), saved.integer("at")
-        _, mine, index, _, policy = self.steps[-1]
-        if num != mine:
+        if num != last.num:
             base, at = base + at * per_element * num, 0
-        moved = replace(self, steps=(*self.steps[:-1], ("shard", mine, index, base, policy)))
-        return moved, Saved({"at": at, "num": mine, "base": base})
+        moved = replace(self, steps=(*self.steps[:-1], replace(last, base=base)))
+        return moved, Saved({"at": at, "num": last.num, "base": base})
 
     def state(self, at: int) -> State:
         """Return the state behind `at` elements."""
         place = {"at": at, **self._inner_shards()}
-        if self.steps and self.steps[-1][0] == "shard":
-            place |= {"num": self.steps[-1][1], "base": self.steps[-1][3]}
+        if self.last_shard is not None:
+            place |= {"num": self.last_shard.num, "base": self.last_shard.base}
         return place
+
+    @property
+    def last_shard(self) -> ShardRecords | None:
+        """The last step, if that is a shard."""
+        last = self.steps[-1] if self.steps else None
+        return last if isinstance(last, ShardRecords) else None
 
     def _inner_shards(self) -> State:
         """Return into how many shards it was divided before the last step, if it was."""
-        shards = [step[1] for step in self.steps[:-1] if step[0] == "shard"]
+        shards = [step.num for step in self.steps[:-1] if isinstance(step, ShardRecords)]
         return {"shards": shards} if shards else {}

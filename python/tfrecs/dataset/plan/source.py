@@ -9,14 +9,15 @@ from typing import Any
 from tfrecs._internal.cached_property import lazily
 from tfrecs._internal.wording import counted
 from tfrecs.dataset.plan.identity import Samples, check_sampled, sampled_state, short_digest
+from tfrecs.dataset.plan.losses import Losses
 from tfrecs.dataset.plan.node import Node
-from tfrecs.dataset.plan.state import Saved, State
-from tfrecs.dataset.sources.skip_damage import Losses
+from tfrecs.dataset.plan.spec import Spec
+from tfrecs.dataset.stages.state import Saved, State
 from tfrecs.errors import StateError
 from tfrecs.storage.paths import size_of
 
 
-class Root(Node):
+class Root(Node, traits=None):
     """A step without a source."""
 
     sources = ()
@@ -87,6 +88,33 @@ class Root(Node):
         samples = self.samples()
         if samples is not None:
             check_sampled(samples, saved.optional_child("sampled"), count)
+
+
+class RecordRoot(Root, traits=None):
+    """Records that can be parsed where they are read."""
+
+    spec: Spec
+
+    @property
+    def parses(self) -> bool:
+        """Whether features are parsed."""
+        return self.spec.parses
+
+    @property
+    def gives_records(self) -> bool:
+        """Whether its elements are records."""
+        return not self.spec.parses
+
+    @abstractmethod
+    def parsing(self, spec: Spec) -> Node:
+        """Return the same records, of which this is parsed."""
+
+
+def roots_of(node: Node) -> list[Root]:
+    """Return the sources of a plan."""
+    if isinstance(node, Root):
+        return [node]
+    return [root for source in node.sources for root in roots_of(source)]
 
 
 def content_of(paths: tuple[str, ...]) -> tuple[int, int, Any]:

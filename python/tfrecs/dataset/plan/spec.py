@@ -7,14 +7,18 @@ from typing import Any
 
 from tfrecs import _core
 from tfrecs._internal.cached_property import lazily
-from tfrecs.dataset.native.parsed_batch import parsed_batch, parsed_sequences
 from tfrecs.errors import SpecError
 from tfrecs.features import Features
 from tfrecs.parsing import parse_single_sequence_example
 from tfrecs.parsing.assemble import Recipes
 from tfrecs.parsing.examples import parse_planned
+from tfrecs.parsing.parsed_batch import parsed_batch, parsed_sequences
 from tfrecs.parsing.plan import plan_context, plan_examples, plan_lists
 from tfrecs.records.reader import Records
+
+RECORDS = _core.Output.records(False)
+# Those before an error come before it, as a batch of fewer.
+RECORDS_UP_TO_ERRORS = _core.Output.records(True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +61,7 @@ class Spec:
             return None, None
         return Recipes(plan_examples(self.features)), None
 
-    def columns(self) -> tuple[Any, Any]:
+    def _columns(self) -> tuple[Any, Any]:
         """Return the columns of features and of lists as the native side takes them."""
         features, lists = self._recipes
         return (
@@ -65,9 +69,13 @@ class Spec:
             None if lists is None else tuple(lists.plan.columns),
         )
 
-    def columns_of(self, raw: bool, beside: tuple[Any, ...] | None) -> tuple[Any, Any]:
-        """Return what is decoded natively: nothing, something beside the records, or all."""
-        return (beside, None) if raw or beside is not None else self.columns()
+    @property
+    def output(self) -> _core.Output:
+        """What the native side makes of batches of records: columns, or the records themselves."""
+        features, lists = self._columns()
+        if lists is not None:
+            return _core.Output.sequence_columns(features, lists)
+        return RECORDS if features is None else _core.Output.columns(features)
 
     def batch(self, decoded: Any) -> Any:
         """Return what is made of a batch that the native side has read: itself, or columns."""
@@ -85,12 +93,7 @@ class Spec:
 
     def parsed(self, records: Records) -> Any:
         """Return what is made of a batch of records: natively, but not ahead."""
-        features, lists = self.columns()
-        if not self.parses:
-            return records
-        if self.is_of_sequences:
-            return self.batch((*_core.decode_sequence_batch(records, features, lists), records))
-        return self.batch((_core.decode_batch(records, features), records))
+        return self.batch(self.output.of(records))
 
     def one(self, record: bytes) -> Any:
         """Return what is made of one record."""

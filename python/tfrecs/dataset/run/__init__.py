@@ -1,4 +1,4 @@
-"""How a plan runs: stages, iterators, worker threads, and what is measured of them.
+"""How a plan runs: who runs each step, the iterator, and what is measured of a pass.
 
-Uses `plan`.
+Uses `native`, `plan` and `stages`.
 """

@@ -10,13 +10,13 @@ from typing import Any, Self
 from tfrecs import _core
 from tfrecs._internal.wording import counted
 from tfrecs.dataset.plan.node import Node
-from tfrecs.dataset.plan.source import Root
-from tfrecs.dataset.plan.state import Saved, State
+from tfrecs.dataset.plan.source import roots_of
 from tfrecs.dataset.run.pass_log import Trace
 from tfrecs.dataset.run.progress import Bar, bar_of
-from tfrecs.dataset.run.stage import Run, Stage
+from tfrecs.dataset.run.start import start
 from tfrecs.dataset.run.timings import DatasetTimings
-from tfrecs.dataset.transforms.shard import Shard
+from tfrecs.dataset.stages.stage import Run, Stage
+from tfrecs.dataset.stages.state import Saved, State
 from tfrecs.errors import StateError
 
 # Raised when what states hold means something else.
@@ -84,7 +84,7 @@ class DatasetIterator(_core.Exclusive, Iterator[Any]):
 
     def _started(self, run: Run, saved: Saved | None) -> Stage:
         try:
-            return self._node.start(run, saved)
+            return start(self._node, run, saved)
         except Exception as error:
             # Some steps may have begun before this one failed: whoever keeps the error keeps none.
             traceback.clear_frames(error.__traceback__)
@@ -95,7 +95,7 @@ class DatasetIterator(_core.Exclusive, Iterator[Any]):
         self.trace.begin()
         if self._bar is not None:
             self._bar.close()
-        self._bar = bar_of(self._node, self._run, sources_of(self._node))
+        self._bar = bar_of(self._node, self._run, roots_of(self._node))
 
     @property
     def epoch(self) -> int:
@@ -113,7 +113,7 @@ class DatasetIterator(_core.Exclusive, Iterator[Any]):
             "tfrecs": VERSION,
             "epoch": self._run.epoch,
             "plan": [_digest(line) for line in _plan(self._node)],
-            "files": [files.saved() for files in sources_of(self._node)],
+            "files": [files.saved() for files in roots_of(self._node)],
             "stripe": None if self._run.stripe is None else list(self._run.stripe),
             "at": self.place() if place is None else place,
         }
@@ -152,7 +152,7 @@ class DatasetIterator(_core.Exclusive, Iterator[Any]):
         saved.only(["tfrecs", "epoch", "plan", "files", "stripe", "at"])
         self._check_stripe(saved)
         self._check_plan(saved)
-        files = sources_of(self._node)
+        files = roots_of(self._node)
         for one, theirs in zip(files, saved.children("files", len(files), len(files)), strict=True):
             one.check(theirs)
         return saved
@@ -207,23 +207,11 @@ class DatasetIterator(_core.Exclusive, Iterator[Any]):
         self.close()
 
 
-def sources_of(node: Node) -> list[Root]:
-    """Return the sources of a plan."""
-    if isinstance(node, Root):
-        return [node]
-    return [root for source in node.sources for root in sources_of(source)]
-
-
 def _plan(node: Node) -> Iterator[str]:
     """Yield the steps of a plan, as far as a state depends on them."""
     for source in node.sources:
         yield from _plan(source)
-    if isinstance(node, Root):
-        yield node.identity()
-    elif isinstance(node, Shard):
-        yield f"shard(remainder={node.remainder!r})"
-    else:
-        yield node.describe()
+    yield node.identity()
 
 
 def _digest(line: str) -> str:

@@ -7,8 +7,8 @@ from time import perf_counter
 
 from tfrecs._internal.logging import logger
 from tfrecs.dataset.plan.node import Node
-from tfrecs.dataset.run.stage import Run
 from tfrecs.dataset.run.timings import DatasetTimings, timings_of
+from tfrecs.dataset.stages.stage import Run
 
 
 class Trace:

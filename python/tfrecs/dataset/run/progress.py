@@ -10,7 +10,7 @@ from typing import Any, Protocol, TextIO
 from tfrecs._internal.optional import integration
 from tfrecs.dataset.plan.node import Node
 from tfrecs.dataset.plan.source import Root
-from tfrecs.dataset.run.stage import Run
+from tfrecs.dataset.stages.stage import Run
 from tfrecs.errors import Error
 
 # The line is written anew after so many seconds.

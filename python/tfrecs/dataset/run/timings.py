@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tfrecs.dataset.plan.node import Node
-from tfrecs.dataset.run.meters import Meters
+from tfrecs.dataset.stages.meters import Meters
 
 # How wide the columns of the table are: that of the steps, and the others.
 STEP = 27

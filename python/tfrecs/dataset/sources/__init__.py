@@ -1,4 +1,4 @@
 """Where elements come from: files of records, records in memory, text and other files.
 
-Uses `plan` and `run`.
+Uses `plan`, `native` and `stages`.
 """

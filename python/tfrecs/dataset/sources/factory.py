@@ -12,10 +12,11 @@ from tfrecs._internal.checks import (
     checked_limits,
     checked_natural,
 )
+from tfrecs._internal.native_types import RecordFormat
 from tfrecs.dataset.plan.node import Node
 from tfrecs.dataset.plan.spec import Spec
 from tfrecs.dataset.sources.files import Files, Reading
-from tfrecs.dataset.sources.memory import Foreigners, Memory, Opened, RecordSource
+from tfrecs.dataset.sources.memory import CustomSource, Memory, Opened, RecordSource
 from tfrecs.dataset.sources.text import Foreign, Listed
 from tfrecs.errors import SpecError
 from tfrecs.records.indexed import IndexedRecords
@@ -38,7 +39,7 @@ def source_of(given: Any, spec: Spec, reading: Reading, *, progress: bool) -> No
     if isinstance(given, Records):
         return Memory(spec, reading.threads, given, progress=progress)
     if isinstance(given, RecordSource):
-        return Foreigners(spec, reading.threads, given, progress=progress)
+        return CustomSource(spec, reading.threads, given, progress=progress)
     return Files(tuple(record_files(given)), spec, reading, progress=progress)
 
 
@@ -100,7 +101,7 @@ class Sources(ABC):
         limits = checked_limits(max_record_bytes, max_decompressed_bytes)
         turns = (cycle_length, block_length)
         return cls.of(
-            _foreign(call, paths, ("lines", header, 0, 0), compression_type, limits, turns)
+            _foreign(call, paths, RecordFormat("lines", header), compression_type, limits, turns)
         )
 
     @classmethod
@@ -151,7 +152,7 @@ class Sources(ABC):
         call = f"from_fixed_length({record}{rest}"
         limits = checked_limits(None, max_decompressed_bytes)
         turns = (cycle_length, block_length)
-        kind = ("fixed", header, record, footer)
+        kind = RecordFormat("fixed", header, record, footer)
         return cls.of(_foreign(call, paths, kind, compression_type, limits, turns))
 
     @classmethod
@@ -173,7 +174,7 @@ class Sources(ABC):
             [(b'one.txt', b'one'), (b'two.txt', b'two')]
         """
         limits = checked_limits(max_record_bytes, None)
-        return cls.of(_foreign("from_files", paths, ("whole", 0, 0, 0), "", limits, (1, 1)))
+        return cls.of(_foreign("from_files", paths, RecordFormat("whole"), "", limits, (1, 1)))
 
     @classmethod
     def list_files(cls, paths: Paths) -> Self:
@@ -193,7 +194,7 @@ class Sources(ABC):
 def _foreign(
     call: str,
     paths: Paths,
-    kind: tuple[str, int, int, int],
+    kind: RecordFormat,
     compression_type: str | None,
     limits: Any,
     turns: tuple[int, int],

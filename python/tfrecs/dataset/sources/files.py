@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tfrecs import _core
@@ -12,22 +12,21 @@ from tfrecs._internal.checks import Limits
 from tfrecs._internal.logging import logger
 from tfrecs.dataset.native.batches import AHEAD, AHEAD_BYTES
 from tfrecs.dataset.plan.identity import Samples
+from tfrecs.dataset.plan.losses import Losses
+from tfrecs.dataset.plan.native_form import BatchReader
+from tfrecs.dataset.plan.node import Node, Traits
 from tfrecs.dataset.plan.order import Length, RecordOrder, share
-from tfrecs.dataset.plan.source import Root, content_of
-from tfrecs.dataset.plan.spec import Spec
-from tfrecs.dataset.plan.state import Saved
-from tfrecs.dataset.run.stage import Run, Stage
+from tfrecs.dataset.plan.source import RecordRoot, content_of
+from tfrecs.dataset.plan.spec import RECORDS_UP_TO_ERRORS, Spec
 from tfrecs.dataset.sources.pipes import Once
-from tfrecs.dataset.sources.skip_damage import Losses, Replayed, Skipping
+from tfrecs.dataset.sources.skip_damage import Replayed, Skipping
+from tfrecs.dataset.stages.stage import Run, Stage
+from tfrecs.dataset.stages.state import Saved
 from tfrecs.records.index_files import is_indexed
 from tfrecs.records.indexed import IndexedRecords
 from tfrecs.records.indexed import open as open_records
 from tfrecs.records.salvage import SkippedRegion
 from tfrecs.storage.paths import size_of
-
-# Of compressed files so much is read at once where they are shuffled. It can never change: orders
-# that people go on in hang on it.
-BLOCK_BYTES = 2 << 20
 
 # Records of files that have no more bytes together are counted faster than anybody notices.
 SMALL = 16 << 20
@@ -59,7 +58,10 @@ class Reading:
 
 
 @dataclass(frozen=True, eq=False)
-class Files(Root):
+class Files(
+    RecordRoot,
+    traits=Traits(keeps_kind=False, gives_batches=False, pads=False, divisible=False),
+):
     """Records of files, one file behind the other."""
 
     paths: tuple[str, ...]
@@ -79,11 +81,6 @@ class Files(Root):
         if "records" in self.__dict__:
             self.sampled.take_over(self.records._samples())  # noqa: SLF001 - not for users
         return self.sampled
-
-    @property
-    def parses(self) -> bool:
-        """Whether features are parsed."""
-        return self.spec.parses
 
     @property
     def at_once(self) -> int:
@@ -119,19 +116,16 @@ class Files(Root):
         return small or is_indexed(self.paths, self.reading.compression_type)
 
     @lazily
-    def block(self) -> int | None:
-        """How many records are read at once where single ones cost too much: of compressed files.
+    def inflated(self) -> int | None:
+        """How many bytes the records have, if any of the files is compressed.
 
         It depends on the files alone, and so does their order when they are shuffled.
         """
-        inflated = self.records._inflated()  # noqa: SLF001 - not for users
-        if inflated is None:
-            return None
-        return max(BLOCK_BYTES * len(self.records) // max(inflated, 1), 1)
+        return self.records._inflated()  # noqa: SLF001 - not for users
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave the open files behind: who gets this opens them for itself."""
-        opened = ("records", "block", "sampled")
+        opened = ("records", "inflated", "sampled")
         return {name: value for name, value in self.__dict__.items() if name not in opened}
 
     def describe(self) -> str:
@@ -149,48 +143,36 @@ class Files(Root):
 
     def begin(self, run: Run, saved: Saved | None) -> Stage:
         """Read one by one, around the damage."""
-        scan = self.scan(AHEAD, False, most_bytes=AHEAD_BYTES, raw=True)
+        scan = self.scan(AHEAD, False, RECORDS_UP_TO_ERRORS, AHEAD_BYTES)
         scan.count_in(run.meters.reading(self))
         return Replayed(scan, self.spec.one, saved, one_by_one=True)
 
-    def batched(
+    def parsing(self, spec: Spec) -> Node:
+        """Return the same records, of which this is parsed."""
+        return replace(self, spec=spec)
+
+    def batch_reader(self) -> BatchReader | None:
+        """Return itself, where it reads around damage."""
+        return self if self.reading.skips else None
+
+    def begin_batches(
         self, size: int, drop_remainder: bool, run: Run, saved: Saved | None
-    ) -> Stage | None:
+    ) -> Stage:
         """Read batches, around the damage."""
-        scan = self.scan(size, drop_remainder)
+        scan = self.scan(size, drop_remainder, self.spec.output)
         scan.count_in(run.meters.reading(self))
         return Replayed(scan, self.spec.batch, saved, one_by_one=False)
 
     def scan(
-        self,
-        size: int,
-        drop_remainder: bool,
-        most_bytes: int | None = None,
-        raw: bool = False,
-        beside: tuple[Any, ...] | None = None,
+        self, size: int, drop_remainder: bool, output: _core.Output, most_bytes: int | None = None
     ) -> _core.Scan | Skipping:
         """Begin to read batches from the beginning, without an index."""
         how = self.reading
         self.once.begin(self.paths)
         logger.debug("reads %d files, from the beginning of %s", len(self.paths), self.paths[0])
-        features, lists = self.spec.columns_of(raw, beside)
-        scan = _core.Scan(
-            self.paths,
-            size,
-            drop_remainder,
-            how.threads,
-            how.compression_type,
-            how.verify,
-            how.limits,
-            most_bytes,
-            features,
-            lists,
-            how.skips,
-            beside is not None,
-            how.most_ahead,
-            raw,
-            self.sampled,
-        )
+        read = _core.ReadOptions(how.compression_type, how.verify, how.limits, how.skips)
+        batching = _core.Batching(size, drop_remainder, how.threads, most_bytes, how.most_ahead)
+        scan = _core.Scan(self.paths, read, batching, output, self.sampled)
         if not how.skips:
             return scan
         self.losses.clear()
@@ -198,31 +180,17 @@ class Files(Root):
 
     def gather(
         self,
-        steps: list[tuple[Any, ...]],
+        order: _core.Order,
         epoch: int,
         size: int,
         drop_remainder: bool,
         first_batch: int,
-        raw: bool = False,
-        beside: tuple[Any, ...] | None = None,
+        output: _core.Output,
     ) -> _core.Gather:
-        """Begin to read batches of records in the order that `steps` say."""
-        features, lists = self.spec.columns_of(raw, beside)
+        """Begin to read batches of records in any order, with batch number `first_batch`."""
         how = self.reading
-        return _core.Gather(
-            self.records,
-            steps,
-            epoch % 2**64,
-            size,
-            drop_remainder,
-            first_batch,
-            how.threads,
-            features,
-            lists,
-            beside is not None,
-            how.most_ahead,
-            raw,
-        )
+        batching = _core.Batching(size, drop_remainder, how.threads, most_ahead=how.most_ahead)
+        return _core.Gather(self.records, order, epoch % 2**64, first_batch, batching, output)
 
     def about(self, nbytes: int, most: int) -> int:
         """Return how many records have about `nbytes` bytes, `most` of them at most."""

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, runtime_checkable
 
 from tfrecs import _core
 from tfrecs._internal.cached_property import lazily
 from tfrecs._internal.wording import counted
 from tfrecs.dataset.plan.identity import Samples
+from tfrecs.dataset.plan.node import Node, Traits
 from tfrecs.dataset.plan.order import Length, RecordOrder, Source, share
-from tfrecs.dataset.plan.source import Root
+from tfrecs.dataset.plan.source import RecordRoot
 from tfrecs.dataset.plan.spec import Spec
 from tfrecs.dataset.sources.files import Files
 from tfrecs.errors import Error
@@ -35,37 +36,30 @@ class RecordSource(Protocol):
         """Return the records at these places, in this order."""
 
 
-class Found:
+class RandomAccess:
     """What sources have in common whose records are found without a pass over those before."""
 
     def scan(
         self: Source,
         size: int,
         drop_remainder: bool,
+        output: _core.Output,
         most_bytes: int | None = None,
-        raw: bool = False,
-        beside: tuple[Any, ...] | None = None,
     ) -> Any:
         """Begin to make batches from the beginning: it is known where each record is."""
         del most_bytes
-        steps = [("records", len(self.records))]
-        return self.gather(steps, 0, size, drop_remainder, 0, raw, beside)
+        return self.gather(_core.Order(len(self.records)), 0, size, drop_remainder, 0, output)
 
 
 @dataclass(frozen=True, eq=False)
-class Pool(Found, Root):
+class Pool(RandomAccess, RecordRoot, traits=None):
     """Records any of which can be had at once, but for files."""
 
     spec: Spec
     threads: int
     progress: bool = field(default=False, kw_only=True)
-    block = None
+    inflated = None
     things = "records"
-
-    @property
-    def parses(self) -> bool:
-        """Whether features are parsed."""
-        return self.spec.parses
 
     def identity(self) -> str:
         """Return what is parsed: the records are told apart by their content."""
@@ -75,6 +69,10 @@ class Pool(Found, Root):
         """Return how many records there are, and what is parsed."""
         first = f"Dataset({self.name()})"
         return "\n".join([first, *(f"  {line}" for line in self.spec.lines())])
+
+    def parsing(self, spec: Spec) -> Node:
+        """Return the same records, of which this is parsed."""
+        return replace(self, spec=spec)
 
     def name(self) -> str:
         """Return what a plan shows of the records."""
@@ -95,22 +93,16 @@ class Pool(Found, Root):
 
     def gather(
         self,
-        steps: list[tuple[Any, ...]],
+        order: _core.Order,
         epoch: int,
         size: int,
         drop_remainder: bool,
         first_batch: int,
-        raw: bool = False,
-        beside: tuple[Any, ...] | None = None,
+        output: _core.Output,
     ) -> Any:
-        """Begin to make batches of records in the order that `steps` say."""
-        features, lists = self.spec.columns_of(raw, beside)
-        keep = beside is not None
-        pick = (steps, epoch % 2**64, size, drop_remainder, first_batch)
-        return self._gather(*pick, self.threads, features, lists, keep, None, raw)
-
-    def _gather(self, *how: Any) -> Any:
-        return _core.Gather(self.records, *how)
+        """Begin to make batches of records in any order, with batch number `first_batch`."""
+        batching = _core.Batching(size, drop_remainder, self.threads)
+        return _core.Gather(self.records, order, epoch % 2**64, first_batch, batching, output)
 
     @abstractmethod
     def about(self, nbytes: int, most: int) -> int:
@@ -118,7 +110,10 @@ class Pool(Found, Root):
 
 
 @dataclass(frozen=True, eq=False)
-class Memory(Pool):
+class Memory(
+    Pool,
+    traits=Traits(keeps_kind=False, gives_batches=False, pads=False, divisible=False),
+):
     """Records that lie in memory."""
 
     given: Records
@@ -139,7 +134,11 @@ class Memory(Pool):
 
 
 @dataclass(frozen=True, eq=False)
-class Opened(Found, Files):
+class Opened(
+    RandomAccess,
+    Files,
+    traits=Traits(keeps_kind=False, gives_batches=False, pads=False, divisible=False),
+):
     """Records that somebody has opened."""
 
     opened: IndexedRecords = field(kw_only=True)
@@ -156,7 +155,10 @@ class Opened(Found, Files):
 
 
 @dataclass(frozen=True, eq=False)
-class Foreigners(Pool):
+class CustomSource(
+    Pool,
+    traits=Traits(keeps_kind=False, gives_batches=False, pads=False, divisible=False),
+):
     """Records of somebody else's source."""
 
     given: RecordSource
@@ -184,67 +186,74 @@ class Foreigners(Pool):
         del nbytes
         return most
 
-    def _gather(self, *how: Any) -> Any:
-        return _Gathered(self, *how)
+    def gather(
+        self,
+        order: _core.Order,
+        epoch: int,
+        size: int,
+        drop_remainder: bool,
+        first_batch: int,
+        output: _core.Output,
+    ) -> Any:
+        """Begin to make batches of records in any order, with batch number `first_batch`."""
+        taken = _Taken(order, epoch % 2**64, size, drop_remainder, first_batch * size)
+        return _Gathered(self, taken, output)
+
+
+@dataclass
+class _Taken:
+    """What of an order comes next, a batch at a time."""
+
+    order: _core.Order
+    epoch: int
+    size: int
+    drop_remainder: bool
+    at: int
+
+    def __post_init__(self) -> None:
+        """Note where it ends."""
+        self.end = self.order.length
+
+    def next(self) -> tuple[int, list[int]] | None:
+        """Return where the next batch ends, and its records."""
+        stop = self.at + self.size
+        if self.end is not None:
+            stop = min(stop, self.end)
+        count = stop - self.at
+        if count <= 0 or (self.drop_remainder and count < self.size):
+            return None
+        return stop, self.order.records(self.at, stop, self.epoch)
 
 
 class _Gathered(Iterator[Any]):
     """Batches of a source in any order, as the native side makes them of files."""
 
-    def __init__(
-        self,
-        source: Foreigners,
-        steps: list[tuple[Any, ...]],
-        epoch: int,
-        size: int,
-        drop_remainder: bool,
-        first_batch: int,
-        threads: int,
-        features: Any,
-        lists: Any,
-        keep: bool,
-        most_ahead: int | None,
-        partial: bool,
-    ) -> None:
-        del threads, keep, most_ahead
-        self._source, self._steps, self._epoch = source, steps, epoch
-        self._size, self._drop_remainder = size, drop_remainder
-        self._at = first_batch * size
-        self._length = _core.order_length(steps)
-        self._features, self._lists = features, lists
-        self._partial = partial
+    def __init__(self, source: CustomSource, taken: _Taken, output: _core.Output) -> None:
+        self._source, self._taken, self._output = source, taken, output
 
     def __next__(self) -> Any:
         """Return the next batch; what comes before a record that cannot be read comes first."""
         try:
             return self._next()
         except Error:
-            if not self._partial or self._size == 1:
+            if not self._output.partial or self._taken.size == 1:
                 raise
-            self._size = 1
+            self._taken.size = 1
             return self._next()
 
     def _next(self) -> Any:
-        stop = self._at + self._size
-        if self._length is not None:
-            stop = min(stop, self._length)
-        count = stop - self._at
-        if count <= 0 or (self._drop_remainder and count < self._size):
+        found = self._taken.next()
+        if found is None:
             raise StopIteration
-        places = _core.order_at(self._steps, self._at, stop, self._epoch)
+        stop, places = found
         read = _core.Records(self._source.given.read_records(places))
         records = read._named(self._source.name(), places)  # noqa: SLF001 - not for users
-        self._at = stop
-        if self._lists is not None:
-            both = _core.decode_sequence_batch(records, self._features, self._lists)
-            return (*both, records)
-        if self._features is None:
-            return records
-        return _core.decode_batch(records, self._features), records
+        self._taken.at = stop
+        return self._output.of(records)
 
     def count_in(self, meter: _core.Meter) -> None:
         """Count nothing: what the source works, the step itself does."""
 
     def close(self) -> None:
         """Read nothing more."""
-        self._length = 0
+        self._taken.end = 0

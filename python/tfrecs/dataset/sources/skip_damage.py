@@ -7,43 +7,11 @@ from typing import Any
 
 from tfrecs import _core
 from tfrecs._internal.logging import logger
-from tfrecs._internal.wording import counted
-from tfrecs.dataset.plan.state import Saved, State
-from tfrecs.dataset.run.stage import Stage
+from tfrecs.dataset.plan.losses import Losses
+from tfrecs.dataset.stages.stage import Stage
+from tfrecs.dataset.stages.state import Saved, State
 from tfrecs.errors import SpecError
 from tfrecs.records.salvage import SkippedRegion
-
-
-class Losses:
-    """What a pass has skipped.
-
-    Attributes:
-        regions: How many regions: no more than records were lost.
-        nbytes: How many bytes they have together.
-        files: How many regions each damaged file has, by its path.
-    """
-
-    def __init__(self) -> None:
-        """Count nothing yet."""
-        self.clear()
-
-    def clear(self) -> None:
-        """Begin again."""
-        self.regions = 0
-        self.nbytes = 0
-        self.files: dict[str, int] = {}
-
-    def add(self, path: str, region: SkippedRegion) -> None:
-        """Count a region."""
-        self.regions += 1
-        self.nbytes += region.nbytes
-        self.files[path] = self.files.get(path, 0) + 1
-
-    def __repr__(self) -> str:
-        """Show the numbers."""
-        regions = counted(self.regions, "region")
-        lost = counted(self.nbytes, "byte")
-        return f"Losses({regions}, {lost}, {counted(len(self.files), 'file')})"
 
 
 class Skipping(Iterator[Any]):

@@ -11,14 +11,17 @@ import numpy as np
 from tfrecs import _core
 from tfrecs._internal.cached_property import lazily
 from tfrecs._internal.checks import Limits, checked_threads
+from tfrecs._internal.native_types import ReadingInTurn, RecordFormat
 from tfrecs.dataset.native.batches import AHEAD, AHEAD_BYTES, keys_of
 from tfrecs.dataset.plan.identity import Samples
-from tfrecs.dataset.plan.node import Node
+from tfrecs.dataset.plan.native_form import BatchReader
+from tfrecs.dataset.plan.node import Node, Traits
 from tfrecs.dataset.plan.order import Length
 from tfrecs.dataset.plan.source import Root, content_of
-from tfrecs.dataset.plan.state import MOST, Saved, State
-from tfrecs.dataset.run.stage import Run, Stage
+from tfrecs.dataset.plan.spec import Spec
 from tfrecs.dataset.sources.pipes import Once
+from tfrecs.dataset.stages.stage import Run, Stage
+from tfrecs.dataset.stages.state import MOST, Saved, State
 from tfrecs.records.reader import Records
 
 # Files beyond this number are compared by name and size only.
@@ -26,7 +29,10 @@ MOST_SAMPLED = 10_000
 
 
 @dataclass(frozen=True, eq=False)
-class Foreign(Root):
+class Foreign(
+    Root,
+    traits=Traits(keeps_kind=False, gives_batches=False, pads=False, divisible=False),
+):
     """Records of files of another format, some files in turn.
 
     Attributes:
@@ -42,13 +48,18 @@ class Foreign(Root):
 
     call: str
     paths: tuple[str, ...]
-    format: tuple[str, int, int, int]
+    format: RecordFormat
     compression_type: str
     limits: Limits
     cycle: int
     block: int
     keyed: bool = False
     once: Once = field(default_factory=Once)
+
+    @property
+    def spec(self) -> Spec | None:
+        """Nothing is parsed of them."""
+        return None
 
     def describe(self) -> str:
         """Return the call."""
@@ -59,7 +70,7 @@ class Foreign(Root):
 
     def identity(self) -> str:
         """Return what is read of files, whatever they are called."""
-        return f"{self.call} {self.format} {self.keyed}"
+        return f"{self.call} {tuple(self.format)} {self.keyed}"
 
     def content(self) -> tuple[int, int, Any]:
         """Return what tells the files from others."""
@@ -98,9 +109,18 @@ class Foreign(Root):
         del run
         return _Elements(self, saved)
 
-    def batched(
+    @property
+    def gives_records(self) -> bool:
+        """Whether its elements are records."""
+        return not self.keyed
+
+    def batch_reader(self) -> BatchReader | None:
+        """Return itself."""
+        return self
+
+    def begin_batches(
         self, size: int, drop_remainder: bool, run: Run, saved: Saved | None
-    ) -> Stage | None:
+    ) -> Stage:
         """Begin with the first batch of records, or the one that a state says."""
         del run
         return _Batches(self, size, drop_remainder, saved)
@@ -108,7 +128,7 @@ class Foreign(Root):
     def open(self, place: Any = None) -> _core.Foreign:
         """Begin to read, at a place if one is given."""
         self.once.begin(self.paths)
-        how = (self.format, self.compression_type, self.limits, self.cycle, self.block)
+        how = ReadingInTurn(self.format, self.compression_type, self.limits, self.cycle, self.block)
         return _core.Foreign(self.paths, how, place)
 
 
@@ -117,7 +137,7 @@ class _Reading(Stage):
 
     def __init__(self, node: Foreign, saved: Saved | None) -> None:
         self._node = node
-        self._numbered = node.format[0] != "whole"
+        self._numbered = node.format.kind != "whole"
         self._native = node.open(None if saved is None else _place(saved, node))
 
     def close(self) -> None:
@@ -239,7 +259,10 @@ def _place(saved: Saved, node: Foreign) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class Listed(Root):
+class Listed(
+    Root,
+    traits=Traits(keeps_kind=False, gives_batches=False, pads=False, divisible=False),
+):
     """The names of files."""
 
     paths: tuple[str, ...]

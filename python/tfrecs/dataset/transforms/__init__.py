@@ -1,4 +1,4 @@
-"""The transforms, one a file, over a few modules that several share (collate, fill, nest, rows).
+"""The transforms, one a file: a step of a plan, and the stage that runs it in Python.
 
-Uses `plan`, `run`, `sources` and `native`.
+`one_by_one` and `multi_source` are bases of several. Uses `run`, `plan`, `stages` and `collate`.
 """

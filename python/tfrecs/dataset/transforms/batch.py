@@ -8,21 +8,35 @@ from functools import partial
 from itertools import islice
 from typing import Any, Protocol
 
-from tfrecs.dataset.native.batches import Batches
-from tfrecs.dataset.plan.node import Node, Step
+from tfrecs.dataset.collate.collate import collate
+from tfrecs.dataset.collate.fill import Fill
+from tfrecs.dataset.plan.native_form import Grouped, NativeForm, ReadBatches
+from tfrecs.dataset.plan.node import Node, Step, Traits
 from tfrecs.dataset.plan.order import Length
-from tfrecs.dataset.plan.state import Saved
-from tfrecs.dataset.run.stage import Behind, Run, Stage
-from tfrecs.dataset.transforms.collate import collate
-from tfrecs.dataset.transforms.fill import Fill
+from tfrecs.dataset.run.start import start
+from tfrecs.dataset.stages.stage import Behind, Run, Stage
+from tfrecs.dataset.stages.state import Saved
 
 
 @dataclass(frozen=True, eq=False)
-class Batch(Step):
+class FixedBatch(Step, traits=None):
     """Batches of `size` elements."""
 
     size: int
     drop_remainder: bool
+
+    def length(self) -> Length:
+        """Return how many batches there are."""
+        return batches(self.source.length(), self.size, self.drop_remainder)
+
+
+@dataclass(frozen=True, eq=False)
+class Batch(
+    FixedBatch,
+    traits=Traits(keeps_kind=False, gives_batches=True, pads=False, divisible=False),
+):
+    """Batches of elements side by side."""
+
     fill: Fill | None = None
 
     def describe(self) -> str:
@@ -31,26 +45,17 @@ class Batch(Step):
         rest += "" if self.fill is None else self.fill.describe()
         return f"  .batch({self.size}{rest})"
 
-    has_batches = True
-
-    def length(self) -> Length:
-        """Return how many batches there are."""
-        return batches(self.source.length(), self.size, self.drop_remainder)
-
-    def native(self, run: Run, saved: Saved | None) -> Stage | None:
-        """Begin; whoever wants some of the batches of records reads no others."""
-        order = self.source.order()
-        if order is None:
-            return None
-        return Batches(order, self.size, self.drop_remainder, run, saved)
+    def native_form(self) -> NativeForm | None:
+        """Return batches of records, where the source is an order of them or reads them itself."""
+        choice = self.source.choice()
+        if choice is not None:
+            return Grouped(choice, self.size, self.drop_remainder)
+        reader = self.source.batch_reader()
+        return None if reader is None else ReadBatches(reader, self.size, self.drop_remainder)
 
     def begin(self, run: Run, saved: Saved | None) -> Stage:
         """Begin with elements that no native code makes batches of."""
-        batched = self.source.batched(self.size, self.drop_remainder, run, saved)
-        if batched is not None:
-            return batched
-        make = partial(collate, fill=self.fill)
-        return Groups(self.source, self.size, self.drop_remainder, make, run, saved)
+        return Groups(self, partial(collate, fill=self.fill), run, saved)
 
 
 def batches(length: Length, size: int, drop_remainder: bool) -> Length:
@@ -82,19 +87,11 @@ class Make(Protocol):
 class Groups(Behind):
     """Takes a fixed number of elements at a time, and makes a batch of them; it holds none back."""
 
-    def __init__(
-        self,
-        source: Node,
-        size: int,
-        drop_remainder: bool,
-        make: Make,
-        run: Run,
-        saved: Saved | None,
-    ) -> None:
-        """Start `source`, and take `size` of its elements for each batch."""
-        super().__init__(source.start(run, saved))
-        self._size = size
-        self._drop_remainder = drop_remainder
+    def __init__(self, node: FixedBatch, make: Make, run: Run, saved: Saved | None) -> None:
+        """Start the source of `node`, and take `size` of its elements for each batch."""
+        super().__init__(start(node.source, run, saved))
+        self._size = node.size
+        self._drop_remainder = node.drop_remainder
         self._make = make
         # How many elements the source has given; a state does not say how many came before it.
         self._taken = 0 if saved is None else None

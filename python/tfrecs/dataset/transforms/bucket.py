@@ -4,66 +4,66 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-from tfrecs.dataset.native.bucketed import RecordBuckets, check_length
-from tfrecs.dataset.native.filtered import Choice
-from tfrecs.dataset.plan.node import Step, called, name_of
+from tfrecs.dataset.collate.fill import Fill
+from tfrecs.dataset.collate.pad import padded
+from tfrecs.dataset.collate.rows import row_table
+from tfrecs.dataset.native.bucketed import check_length
+from tfrecs.dataset.plan.native_form import Divided, Division
+from tfrecs.dataset.plan.node import Node, Step, Traits, called, name_of
 from tfrecs.dataset.plan.order import Length
-from tfrecs.dataset.plan.state import MOST, Saved, State
-from tfrecs.dataset.run.stage import Behind, Run, Stage
-from tfrecs.dataset.transforms.fill import Fill
-from tfrecs.dataset.transforms.padded_batch import Padding, padded
-from tfrecs.dataset.transforms.rows import row_table
-from tfrecs.errors import SpecError, StateError
+from tfrecs.dataset.run.start import start
+from tfrecs.dataset.stages.stage import Behind, Run, Stage
+from tfrecs.dataset.stages.state import MOST, Saved, State
+from tfrecs.errors import StateError
 from tfrecs.expressions import Expression
 from tfrecs.features import FixedLenFeature
 
 
 @dataclass(frozen=True, eq=False)
-class Bucket(Step):
+class Bucket(
+    Step,
+    traits=Traits(keeps_kind=False, gives_batches=True, pads=True, divisible=False),
+):
     """Padded batches of the elements whose lengths lie between the same boundaries."""
 
     length_of: Callable[[Any], Any] | Expression
-    boundaries: tuple[int, ...]
-    sizes: tuple[int, ...]
-    padding: Padding
-    drop_remainder: bool
-    to_boundary: bool
+    division: Division
     fill: Fill | None = None
 
     @classmethod
-    def of(cls, *given: Any) -> Bucket:
+    def of(cls, source: Node, length_of: Any, division: Division, fill: Fill | None) -> Bucket:
         """Return the step, if it makes sense.
 
         Raises:
             SpecError: The length makes no sense for records of these features.
         """
-        made = cls(*given)
-        choice = made.choice_to_divide()
-        if choice is not None and isinstance(made.length_of, Expression):
-            check_length(made.length_of, choice)
+        made = cls(source, length_of, division, fill)
+        form = made.native_form()
+        if form is not None:
+            check_length(form.length, form.choice)
         return made
 
-    def choice_to_divide(self) -> Choice | None:
-        """Return the records to be divided, where that need not be done one by one."""
+    def native_form(self) -> Divided | None:
+        """Return batches of records that are divided without making elements of them."""
         choice = self.source.choice()
         if choice is None or not isinstance(self.length_of, Expression):
             return None
-        return None if choice.order.files.spec.features is None else choice
+        if choice.order.files.spec.features is None:
+            return None
+        return Divided(choice, self.length_of, self.division)
 
     def describe(self) -> str:
         """Return the call."""
-        rest = ", drop_remainder=True" if self.drop_remainder else ""
-        rest += ", pad_to_bucket_boundary=True" if self.to_boundary else ""
+        rest = ", drop_remainder=True" if self.division.drop_remainder else ""
+        rest += ", pad_to_bucket_boundary=True" if self.division.to_boundary else ""
         rest += "" if self.fill is None else self.fill.describe()
         by = self.length_of
         length = repr(by) if isinstance(by, Expression) else name_of(by)
-        what = f"{length}, {list(self.boundaries)}, {list(self.sizes)}"
-        return f"  .bucket_by_length({what}{self.padding.describe()}{rest})"
-
-    has_batches = True
+        what = f"{length}, {list(self.division.boundaries)}, {list(self.division.sizes)}"
+        return f"  .bucket_by_length({what}{self.division.padding.describe()}{rest})"
 
     def length(self) -> Length:
         """Return None: it depends on the lengths."""
@@ -71,9 +71,6 @@ class Bucket(Step):
 
     def begin(self, run: Run, saved: Saved | None) -> Stage:
         """Begin with empty buckets, or with what a state says is in them."""
-        choice = self.choice_to_divide()
-        if choice is not None and isinstance(self.length_of, Expression):
-            return RecordBuckets(self, self.length_of, choice, run, saved)
         return _Buckets(self, run, saved)
 
     def length_of_one(self, element: Any) -> int:
@@ -83,24 +80,12 @@ class Bucket(Step):
         array, valid = self.length_of.evaluate(row_table(element, self.describe().strip()))
         return 0 if valid is not None and not valid[0] else int(array[0])
 
-    def padding_of(self, bucket: int) -> Padding:
-        """Return how the elements of a bucket are padded.
 
-        Raises:
-            SpecError: To a boundary, and there is none.
-        """
-        if not self.to_boundary:
-            return self.padding
-        if bucket >= len(self.boundaries):
-            raise SpecError(
-                f"an element has a length of {self.boundaries[-1] if self.boundaries else 0} or "
-                "more, and pad_to_bucket_boundary needs a boundary behind it"
-            )
-        choice = self.source.choice()
-        features = (choice and choice.order.files.spec.features) or {}
-        fixed = {name for name, one in features.items() if isinstance(one, FixedLenFeature)}
-        length = self.boundaries[bucket] - 1
-        return replace(self.padding, length=length, fixed=frozenset(fixed))
+def fixed_features(source: Node) -> frozenset[str]:
+    """Return the features of the source that have a shape of their own, whatever the bucket."""
+    choice = source.choice()
+    features = (choice and choice.order.files.spec.features) or {}
+    return frozenset(name for name, one in features.items() if isinstance(one, FixedLenFeature))
 
 
 @dataclass(frozen=True)
@@ -125,8 +110,8 @@ class _Buckets(Behind):
     """
 
     def __init__(self, node: Bucket, run: Run, saved: Saved | None) -> None:
-        self._node = node
-        self._buckets: list[list[_Waiting]] = [[] for _ in node.sizes]
+        self._node, self._division = node, node.division
+        self._buckets: list[list[_Waiting]] = [[] for _ in node.division.sizes]
         self._pulled = 0
         self._flushed = 0
         self._is_from_start = saved is None
@@ -134,13 +119,13 @@ class _Buckets(Behind):
         if saved is not None:
             saved.only(["source", "pulled", "held", "flushed"])
             inner = saved.child("source")
-            self._flushed = saved.integer("flushed", most=len(node.sizes))
-        super().__init__(node.source.start(run.whole(), inner))
+            self._flushed = saved.integer("flushed", most=len(node.division.sizes))
+        super().__init__(start(node.source, run.whole(), inner))
         if saved is not None:
             self._refill(saved)
 
     def _refill(self, saved: Saved) -> None:
-        held = set(saved.integers("held", sum(self._node.sizes), MOST))
+        held = set(saved.integers("held", sum(self._division.sizes), MOST))
         pulled = saved.integer("pulled")
         if held and max(held) >= pulled:
             raise StateError("the state is not one of this dataset: it holds what was not read")
@@ -159,19 +144,19 @@ class _Buckets(Behind):
         return None
 
     def _bucket_of(self, waiting: _Waiting) -> int:
-        return bisect_right(self._node.boundaries, self._node.length_of_one(waiting.element))
+        return bisect_right(self._division.boundaries, self._node.length_of_one(waiting.element))
 
     def __next__(self) -> Any:
         while (waiting := self._pull()) is not None:
             which = self._bucket_of(waiting)
             bucket = self._buckets[which]
             bucket.append(waiting)
-            if len(bucket) >= self._node.sizes[which]:
+            if len(bucket) >= self._division.sizes[which]:
                 return self._taken(bucket, which)
         while self._flushed < len(self._buckets):
             bucket = self._buckets[self._flushed]
             self._flushed += 1
-            if bucket and not self._node.drop_remainder:
+            if bucket and not self._division.drop_remainder:
                 return self._taken(bucket, self._flushed - 1)
         raise StopIteration
 
@@ -180,7 +165,7 @@ class _Buckets(Behind):
         # A state does not say how many elements came before it.
         numbers = [waiting.number for waiting in bucket] if self._is_from_start else None
         bucket.clear()
-        return padded(elements, self._node.padding_of(which), self._node.fill, numbers)
+        return padded(elements, self._division.padding_of(which), self._node.fill, numbers)
 
     def state(self) -> State:
         """Return where the source was before the oldest element that waits, and which ones do."""

@@ -5,14 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from tfrecs.dataset.plan.node import Step
+from tfrecs.dataset.plan.node import Node, Step, Traits
 from tfrecs.dataset.plan.order import Length
-from tfrecs.dataset.plan.state import Saved, State
-from tfrecs.dataset.run.stage import Behind, Run, Stage
+from tfrecs.dataset.run.start import start
+from tfrecs.dataset.stages.stage import Behind, Run, Stage
+from tfrecs.dataset.stages.state import Saved, State
 
 
 @dataclass(frozen=True, eq=False)
-class Cache(Step):
+class Cache(
+    Step,
+    traits=Traits(keeps_kind=True, gives_batches=None, pads=False, divisible=False),
+):
     """The elements of the source; the first whole pass keeps them in memory for all others."""
 
     kept: list[list[Any]] = field(default_factory=list)
@@ -25,13 +29,18 @@ class Cache(Step):
         """Return how many there are."""
         return len(self.kept[0]) if self.kept else self.source.length()
 
+    def over(self, source: Node) -> Node | None:
+        """Return None: what is kept is of these elements."""
+        del source
+        return None
+
     def begin(self, run: Run, saved: Saved | None) -> Stage:
         """Begin with what is kept, if it is."""
         at = 0 if saved is None else saved.only(["at"]).integer("at")
         if self.kept:
             return _Kept(self.kept[0], at)
         # Whatever the pass, the elements are the same ones.
-        filling = _Filling(self, self.source.start(Run(meters=run.meters), None))
+        filling = _Filling(self, start(self.source, Run(meters=run.meters), None))
         filling.skip(at)
         return filling
 

@@ -21,17 +21,17 @@ from tfrecs._internal.checks import checked_threads
 from tfrecs._internal.logging import logger
 from tfrecs.dataset.native.batches import Elements
 from tfrecs.dataset.plan.identity import first_changed, local_entries
-from tfrecs.dataset.plan.node import Node, Step, name_of
+from tfrecs.dataset.plan.node import Node, Step, Traits, name_of
 from tfrecs.dataset.plan.order import Length, RecordOrder
-from tfrecs.dataset.plan.source import Root
+from tfrecs.dataset.plan.order_steps import SkipRecords, TakeRecords
+from tfrecs.dataset.plan.source import Root, roots_of
 from tfrecs.dataset.plan.spec import Spec
-from tfrecs.dataset.plan.state import Saved, State
-from tfrecs.dataset.run.iterator import sources_of
-from tfrecs.dataset.run.stage import Behind, Run, Stage
+from tfrecs.dataset.run.start import start
 from tfrecs.dataset.sources.files import Files, Reading
+from tfrecs.dataset.stages.stage import Behind, Made, Run, Stage
+from tfrecs.dataset.stages.state import Saved, State
 from tfrecs.dataset.transforms.element_codec import decode, encode
 from tfrecs.dataset.transforms.function_digest import digest_of
-from tfrecs.dataset.transforms.one_by_one import Made
 from tfrecs.errors import (
     CorruptRecordError,
     ExistingFileError,
@@ -48,7 +48,10 @@ VERSION = 2
 
 
 @dataclass(frozen=True, eq=False)
-class CacheFile(Step):
+class CacheFile(
+    Step,
+    traits=Traits(keeps_kind=False, gives_batches=None, pads=False, divisible=False),
+):
     """The elements of the source; the first whole pass keeps them in a file for all others.
 
     Attributes:
@@ -97,7 +100,7 @@ class CacheFile(Step):
         if self.is_there:
             return self._kept(run, at)
         # Whatever the pass, the elements are the same ones.
-        source = self.source.start(Run(meters=run.meters), None)
+        source = start(self.source, Run(meters=run.meters), None)
         filling = _Filling(self, source)
         filling.skip(at)
         return filling
@@ -105,7 +108,7 @@ class CacheFile(Step):
     def _kept(self, run: Run, at: int) -> Stage:
         self.check()
         files = self._files()
-        order = RecordOrder(files).then("skip", 1).then("take", self._count(files))
+        order = RecordOrder(files).then(SkipRecords(1)).then(TakeRecords(self._count(files)))
         return Made(self._decoded, Elements(order, Run(meters=run.meters), Saved({"at": at})))
 
     def _decoded(self, record: bytes) -> Any:
@@ -128,7 +131,7 @@ class CacheFile(Step):
                     "skips": files.skips,
                     "each": local_entries(getattr(files, "paths", ())),
                 }
-                for files in sources_of(self.source)
+                for files in roots_of(self.source)
             ],
             "plan": list(_lines(self.source)),
             "python": list(sys.version_info[:2]),
@@ -158,7 +161,7 @@ class CacheFile(Step):
         others = "the files behind it were others: other names, sizes or another order"
         if not isinstance(theirs, list) or len(theirs) != len(ours):
             return others
-        for files, here, other in zip(sources_of(self.source), ours, theirs, strict=True):
+        for files, here, other in zip(roots_of(self.source), ours, theirs, strict=True):
             paths, there = getattr(files, "paths", ()), dict(other)
             name = first_changed(paths, here["each"], there.get("each"))
             if name is not None:
@@ -297,7 +300,7 @@ class _Filling(Behind):
 
 def _files_of(node: Node) -> Iterator[str]:
     """Yield the files that the elements of a plan are made of."""
-    for source in sources_of(node):
+    for source in roots_of(node):
         yield from getattr(source, "paths", ())
 
 

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+from tfrecs.dataset.plan.node import Traits
 from tfrecs.dataset.plan.order import ENDLESS, Length
-from tfrecs.dataset.plan.state import Saved, State
-from tfrecs.dataset.run.stage import Run, Stage
+from tfrecs.dataset.run.start import start
+from tfrecs.dataset.stages.stage import Run, Stage
+from tfrecs.dataset.stages.state import Saved, State
 from tfrecs.dataset.transforms.multi_source import Several
 
 
-class Concatenate(Several):
+class Concatenate(
+    Several,
+    traits=Traits(keeps_kind=False, gives_batches=None, pads=False, divisible=False),
+):
     """All elements of the first source, then those of the next."""
 
     def describe(self) -> str:
@@ -38,7 +43,7 @@ class _Concatenate(Stage):
             last = len(node.parts) - 1
             self._which = saved.only(["which", "source"]).integer("which", most=last)
             inner = saved.child("source")
-        self._source = node.parts[self._which].start(run, inner)
+        self._source = start(node.parts[self._which], run, inner)
 
     def __next__(self) -> Any:
         while True:
@@ -48,7 +53,7 @@ class _Concatenate(Stage):
                 raise StopIteration
             self._source.close()
             self._which += 1
-            self._source = self._parts[self._which].start(self._run, None)
+            self._source = start(self._parts[self._which], self._run, None)
 
     def state(self) -> State:
         """Return which source it is, and where."""

@@ -7,13 +7,16 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from tfrecs._internal.optional import load
-from tfrecs.dataset.plan.node import Node
+from tfrecs.dataset.plan.node import Node, Traits
 from tfrecs.dataset.transforms.one_by_one import OneByOne
 from tfrecs.errors import SpecError
 
 
 @dataclass(frozen=True, eq=False)
-class DecodeImages(OneByOne):
+class DecodeImages(
+    OneByOne,
+    traits=Traits(keeps_kind=False, gives_batches=None, pads=False, divisible=True),
+):
     """The source's elements, in which the images of a feature are decoded."""
 
     key: str

@@ -5,13 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from tfrecs.dataset.plan.node import Step
-from tfrecs.dataset.plan.state import Saved, State
-from tfrecs.dataset.run.stage import Behind, Run, Stage
+from tfrecs.dataset.plan.node import Step, Traits
+from tfrecs.dataset.run.start import start
+from tfrecs.dataset.stages.stage import Behind, Run, Stage
+from tfrecs.dataset.stages.state import Saved, State
 
 
 @dataclass(frozen=True, eq=False)
-class Enumerate(Step):
+class Enumerate(
+    Step,
+    traits=Traits(keeps_kind=False, gives_batches=None, pads=False, divisible=False),
+):
     """Pairs of a number, counted from `first`, and an element of the source."""
 
     first: int
@@ -31,7 +35,7 @@ class _Enumerate(Behind):
         if saved is not None:
             self._at = saved.only(["at", "source"]).integer("at")
             inner = saved.child("source")
-        super().__init__(node.source.start(run, inner))
+        super().__init__(start(node.source, run, inner))
 
     def __next__(self) -> Any:
         try:

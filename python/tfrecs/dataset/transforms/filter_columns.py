@@ -7,20 +7,22 @@ from typing import Any
 
 import numpy as np
 
-from tfrecs.dataset.native.filtered import Choice, ChosenElements, ChosenRows
-from tfrecs.dataset.plan.node import Node, Step
+from tfrecs.dataset.collate.rows import columns_of, row_table, rows_at, rows_of
+from tfrecs.dataset.plan.native_form import Choice, FilteredBatches, Grouped, NativeForm
+from tfrecs.dataset.plan.node import Node, Step, Traits
 from tfrecs.dataset.plan.order import Length
-from tfrecs.dataset.plan.state import Saved
-from tfrecs.dataset.run.stage import Behind, Run, Stage
-from tfrecs.dataset.transforms.batch import Batch
-from tfrecs.dataset.transforms.rows import columns_of, row_table, rows_at
-from tfrecs.dataset.transforms.unbatch import rows_of
+from tfrecs.dataset.run.start import start
+from tfrecs.dataset.stages.stage import Behind, Run, Stage
+from tfrecs.dataset.stages.state import Saved
 from tfrecs.dataset.transforms.with_keys import with_keys
 from tfrecs.expressions import BatchTable, Expression
 
 
 @dataclass(frozen=True, eq=False)
-class Where(Step):
+class Where(
+    Step,
+    traits=Traits(keeps_kind=False, gives_batches=None, pads=False, divisible=False),
+):
     """The elements of the source for which a condition holds; of batches, their rows."""
 
     condition: Expression
@@ -33,8 +35,7 @@ class Where(Step):
             SpecError: It makes none.
         """
         made = cls(source, condition)
-        made.choice()
-        made.rows()
+        made.native_form()
         return made
 
     def describe(self) -> str:
@@ -55,22 +56,18 @@ class Where(Step):
         source = with_keys(self.source)
         return None if source is None else replace(self, source=source)
 
-    def rows(self) -> Choice | None:
-        """Return the records to choose from in each batch, if the source makes batches of those."""
-        if not isinstance(self.source, Batch):
-            return None
-        choice = self.source.source.choice()
-        return None if choice is None or choice.conditions else choice.where(self.condition)
+    def native_form(self) -> NativeForm | None:
+        """Return the chosen records, or batches of records without the rows that are not chosen."""
+        below = self.source.native_form()
+        if isinstance(below, Grouped) and not below.conditions and below.padding is None:
+            return FilteredBatches(
+                below.choice.where(self.condition), below.size, below.drop_remainder
+            )
+        return self.choice()
 
     def begin(self, run: Run, saved: Saved | None) -> Stage:
         """Begin where the source does."""
-        choice = self.choice()
-        if choice is not None:
-            return ChosenElements(choice, run.whole(), saved)
-        rows = self.rows()
-        if rows is not None and isinstance(self.source, Batch):
-            return ChosenRows(rows, self.source.size, self.source.drop_remainder, run, saved)
-        return _Where(self, self.source.start(run.whole(), saved))
+        return _Where(self, start(self.source, run.whole(), saved))
 
 
 class _Where(Behind):
@@ -78,7 +75,7 @@ class _Where(Behind):
 
     def __init__(self, node: Where, source: Stage) -> None:
         self._condition = node.condition
-        self._of_batches = node.source.has_batches
+        self._of_batches = node.source.gives_batches
         self._where = node.describe().strip()
         super().__init__(source)
 

@@ -6,15 +6,19 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tfrecs.dataset.plan.node import Node, Step, called, name_of
+from tfrecs.dataset.plan.node import Node, Step, Traits, called, name_of
 from tfrecs.dataset.plan.order import Length
-from tfrecs.dataset.plan.state import Saved, State
-from tfrecs.dataset.run.stage import Run, Stage
+from tfrecs.dataset.run.start import start
+from tfrecs.dataset.stages.stage import Run, Stage
+from tfrecs.dataset.stages.state import Saved, State
 from tfrecs.errors import StateError
 
 
 @dataclass(frozen=True, eq=False)
-class Interleave(Step):
+class Interleave(
+    Step,
+    traits=Traits(keeps_kind=False, gives_batches=None, pads=False, divisible=False),
+):
     """`block` elements of each of `cycle` datasets in turn, which `make` makes of elements.
 
     The order is TensorFlow's: the place of a dataset that has ended is empty until its next turn,
@@ -29,6 +33,11 @@ class Interleave(Step):
     def describe(self) -> str:
         """Return the call."""
         return f"  .interleave({name_of(self.function)}, {self.cycle}, {self.block})"
+
+    @property
+    def gives_records(self) -> bool:
+        """Whether its elements are records: as far as can be seen, which is not what is made."""
+        return True
 
     def length(self) -> Length:
         """Return None: nobody knows how long the datasets are."""
@@ -61,7 +70,7 @@ class _Interleave(Stage):
             self._place = saved.integer("place", most=node.cycle - 1)
             self._given = saved.integer("given", most=node.block)
             self._is_over = bool(saved.integer("over", most=1))
-        self._source = node.source.start(self._run, inner)
+        self._source = start(node.source, self._run, inner)
         if saved is not None:
             self._reopen(saved)
 
@@ -70,7 +79,7 @@ class _Interleave(Stage):
             place = one.only(["place", "before", "stage"]).integer(
                 "place", most=self._node.cycle - 1
             )
-            before = self._node.source.start(self._run, one.child("before"))
+            before = start(self._node.source, self._run, one.child("before"))
             try:
                 opened = self._opened(before, one.child("stage"))
             finally:
@@ -84,7 +93,7 @@ class _Interleave(Stage):
         before = source.state()
         for element in source:
             node = called(self._node.make, element, self._node)
-            return _Open(node.start(self._inside, saved), before)
+            return _Open(start(node, self._inside, saved), before)
         return None
 
     def __next__(self) -> Any:

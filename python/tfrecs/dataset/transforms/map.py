@@ -6,16 +6,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from tfrecs.dataset.plan.node import Step, called, name_of
+from tfrecs.dataset.plan.node import Step, Traits, called, name_of
 from tfrecs.dataset.plan.order import Length
-from tfrecs.dataset.plan.state import Saved
-from tfrecs.dataset.run.stage import Behind, Run, Stage
-from tfrecs.dataset.run.worker_threads import MOST_GIVEN, Ahead, Plan
+from tfrecs.dataset.run.start import start
+from tfrecs.dataset.stages.stage import Behind, Run, Stage
+from tfrecs.dataset.stages.state import Saved
+from tfrecs.dataset.stages.worker_threads import MOST_GIVEN, Ahead, Plan
 from tfrecs.dataset.transforms.one_by_one import OneByOne
 
 
 @dataclass(frozen=True, eq=False)
-class Map(OneByOne):
+class Map(
+    OneByOne,
+    traits=Traits(keeps_kind=False, gives_batches=None, pads=False, divisible=True),
+):
     """What `function` makes of each element, on so many threads beside the caller's."""
 
     function: Callable[[Any], Any]
@@ -41,7 +45,7 @@ class Map(OneByOne):
         if saved is not None and not self.ordered:
             given = saved.only(["source", "given"]).integers("given", MOST_GIVEN, MOST_GIVEN)
             saved = saved.child("source")
-        source = self.source.start(run, saved)
+        source = start(self.source, run, saved)
         return Ahead(plan, source, run.meters.of(self), given)
 
     def make(self, element: Any) -> Any:
@@ -50,7 +54,10 @@ class Map(OneByOne):
 
 
 @dataclass(frozen=True, eq=False)
-class Filter(Step):
+class Filter(
+    Step,
+    traits=Traits(keeps_kind=False, gives_batches=None, pads=False, divisible=False),
+):
     """The elements of the source for which `predicate` is true."""
 
     predicate: Callable[[Any], Any]
@@ -65,7 +72,7 @@ class Filter(Step):
 
     def begin(self, run: Run, saved: Saved | None) -> Stage:
         """Begin where the source does."""
-        return _Filter(self, self.source.start(run, saved))
+        return _Filter(self, start(self.source, run, saved))
 
 
 class _Filter(Behind):

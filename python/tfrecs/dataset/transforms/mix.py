@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from tfrecs.dataset.plan.node import Traits
 from tfrecs.dataset.plan.order import ENDLESS, Length
-from tfrecs.dataset.plan.state import Saved, State
-from tfrecs.dataset.run.stage import Run, Stage
+from tfrecs.dataset.stages.stage import Run, Stage
+from tfrecs.dataset.stages.state import Saved, State
 from tfrecs.dataset.transforms.multi_source import Several, Stages
 
 STOPS = ("first", "all")
@@ -19,7 +20,10 @@ _BLOCK = 1024
 
 
 @dataclass(frozen=True, eq=False)
-class Mix(Several):
+class Mix(
+    Several,
+    traits=Traits(keeps_kind=False, gives_batches=None, pads=False, divisible=False),
+):
     """Elements of the sources, each draw from one of them by its weight.
 
     It ends with the first source that does (`stop` is "first"), or draws from the others then,

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from tfrecs.dataset.plan.node import Node
-from tfrecs.dataset.plan.state import Saved, State
-from tfrecs.dataset.run.stage import Run, Stage
+from tfrecs.dataset.run.start import start
+from tfrecs.dataset.stages.stage import Run, Stage
+from tfrecs.dataset.stages.state import Saved, State
 
 
 @dataclass(frozen=True, eq=False)
-class Several(Node):
+class Several(Node, traits=None):
     """A step over several sources, side by side or one behind the other."""
 
     parts: tuple[Node, ...]
@@ -22,11 +23,6 @@ class Several(Node):
     def sources(self) -> tuple[Node, ...]:
         """All of them."""
         return self.parts
-
-    @property
-    def has_batches(self) -> bool:
-        """Whether its elements are batches: if those of the first source are."""
-        return self.parts[0].has_batches
 
 
 class Stages(Stage):
@@ -37,7 +33,7 @@ class Stages(Stage):
         inner: Sequence[Saved | None] = [None] * len(parts)
         if saved is not None:
             inner = saved.children("sources", len(parts), len(parts))
-        self._sources = [part.start(run, one) for part, one in zip(parts, inner, strict=True)]
+        self._sources = [start(part, run, one) for part, one in zip(parts, inner, strict=True)]
 
     @abstractmethod
     def __next__(self) -> Any:

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tfrecs.dataset.plan.node import Step
-from tfrecs.dataset.plan.state import Saved
-from tfrecs.dataset.run.stage import Run, Stage
-from tfrecs.dataset.run.worker_threads import Ahead, Plan
+from tfrecs.dataset.plan.node import Step, Traits
+from tfrecs.dataset.run.start import start
+from tfrecs.dataset.stages.stage import Run, Stage
+from tfrecs.dataset.stages.state import Saved
+from tfrecs.dataset.stages.worker_threads import Ahead, Plan
 
 # A buffer of more elements holds the whole dataset: it needs a limit in bytes.
 MOST_AHEAD = 1_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class Prefetch(Step):
+class Prefetch(
+    Step,
+    traits=Traits(keeps_kind=True, gives_batches=None, pads=False, divisible=True),
+):
     """The elements of the source, up to `count` of them made ahead on a thread.
 
     With `max_bytes` fewer are, where they would take more together; one always may be.
@@ -23,8 +27,6 @@ class Prefetch(Step):
     count: int
     max_bytes: int | None = None
 
-    one_to_one = True
-
     def describe(self) -> str:
         """Return the call, without the numbers: they make no difference to what comes."""
         return "  .prefetch()"
@@ -32,4 +34,4 @@ class Prefetch(Step):
     def begin(self, run: Run, saved: Saved | None) -> Stage:
         """Begin where the source does."""
         plan = Plan(1, self.count, max_bytes=self.max_bytes)
-        return Ahead(plan, self.source.start(run, saved), run.meters.of(self))
+        return Ahead(plan, start(self.source, run, saved), run.meters.of(self))

@@ -5,16 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tfrecs.dataset.native.filtered import Choice
-from tfrecs.dataset.plan.node import Node, Step
+from tfrecs.dataset.plan.native_form import Choice
+from tfrecs.dataset.plan.node import Node, Step, Traits
 from tfrecs.dataset.plan.order import ENDLESS, Length, RecordOrder
-from tfrecs.dataset.plan.state import Saved, State
-from tfrecs.dataset.run.stage import Run, Stage
+from tfrecs.dataset.plan.order_steps import RepeatRecords
+from tfrecs.dataset.run.start import start
+from tfrecs.dataset.stages.stage import Run, Stage
+from tfrecs.dataset.stages.state import Saved, State
 from tfrecs.dataset.transforms.with_keys import with_keys
 
 
 @dataclass(frozen=True, eq=False)
-class Repeat(Step):
+class Repeat(
+    Step,
+    traits=Traits(keeps_kind=True, gives_batches=None, pads=False, divisible=False),
+):
     """The source `count` times, without end if that is None. Each pass is an epoch of its own."""
 
     count: int | None
@@ -35,14 +40,14 @@ class Repeat(Step):
     def order(self) -> RecordOrder | None:
         """Return the records of all passes."""
         order = self.source.order()
-        return None if order is None else order.then("repeat", self.count)
+        return None if order is None else order.then(RepeatRecords(self.count))
 
     def choice(self) -> Choice | None:
         """Return what is chosen in all passes."""
         choice = self.source.choice()
         if choice is None:
             return None
-        return replace(choice, order=choice.order.then("repeat", self.count))
+        return replace(choice, order=choice.order.then(RepeatRecords(self.count)))
 
     def with_keys(self) -> Node | None:
         """Return the same elements, each with its key."""
@@ -77,7 +82,7 @@ class _Repeat(Stage):
     def _start(self, saved: Saved | None = None) -> Stage:
         # As the native side counts them.
         epoch = self._pass + self._run.epoch * (self._node.count or 0)
-        return self._node.source.start(replace(self._run, epoch=epoch), saved)
+        return start(self._node.source, replace(self._run, epoch=epoch), saved)
 
     def __next__(self) -> Any:
         while self._source is not None:

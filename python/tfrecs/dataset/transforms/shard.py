@@ -6,16 +6,21 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from tfrecs.dataset.plan.node import Step
+from tfrecs.dataset.plan.node import Step, Traits
 from tfrecs.dataset.plan.order import Length, RecordOrder
-from tfrecs.dataset.plan.state import Saved, State
-from tfrecs.dataset.run.stage import Behind, Run, Stage
+from tfrecs.dataset.plan.order_steps import ShardRecords
+from tfrecs.dataset.run.start import start
+from tfrecs.dataset.stages.stage import Behind, Run, Stage
+from tfrecs.dataset.stages.state import Saved, State
 
 POLICIES = ("uneven", "drop", "pad")
 
 
 @dataclass(frozen=True, eq=False)
-class Shard(Step):
+class Shard(
+    Step,
+    traits=Traits(keeps_kind=True, gives_batches=None, pads=False, divisible=False),
+):
     """Elements index, index + num, … of the source.
 
     What becomes of a last round of fewer than num elements is said by `remainder`: "uneven", some
@@ -27,8 +32,12 @@ class Shard(Step):
     remainder: str
 
     def describe(self) -> str:
-        """Return the call; a state fits whatever the number of shards is, and whichever it is."""
+        """Return the call."""
         return f"  .shard({self.num}, {self.index}, remainder={self.remainder!r})"
+
+    def identity(self) -> str:
+        """Return the call without numbers: a state fits any number of shards, and each of them."""
+        return f"shard(remainder={self.remainder!r})"
 
     def length(self) -> Length:
         """Return how many elements this shard has."""
@@ -42,14 +51,14 @@ class Shard(Step):
     def order(self) -> RecordOrder | None:
         """Return the records i, i + n, i + 2n, … of the source's order."""
         order = self.source.order()
-        return (
-            None if order is None else order.then("shard", self.num, self.index, 0, self.remainder)
-        )
+        if order is None:
+            return None
+        return order.then(ShardRecords(self.num, self.index, 0, self.remainder))
 
     def begin(self, run: Run, saved: Saved | None) -> Stage:
         """Begin; a state of another number of shards stands for as many elements of each."""
         inner = None if saved is None else saved.only(["source"]).child("source")
-        return _Shard(self, self.source.start(run, inner))
+        return _Shard(self, start(self.source, run, inner))
 
 
 class _Shard(Behind):

@@ -7,14 +7,19 @@ from itertools import islice
 from typing import Any
 
 from tfrecs import _core
-from tfrecs.dataset.plan.node import Step
+from tfrecs.dataset.plan.node import Step, Traits
 from tfrecs.dataset.plan.order import RecordOrder
-from tfrecs.dataset.plan.state import Saved, State
-from tfrecs.dataset.run.stage import Behind, Run, Stage
+from tfrecs.dataset.plan.order_steps import ShuffleRecords, ShuffleWindow
+from tfrecs.dataset.run.start import start
+from tfrecs.dataset.stages.stage import Behind, Run, Stage
+from tfrecs.dataset.stages.state import Saved, State
 
 
 @dataclass(frozen=True, eq=False)
-class Shuffle(Step):
+class Shuffle(
+    Step,
+    traits=Traits(keeps_kind=True, gives_batches=None, pads=False, divisible=False),
+):
     """All records of the source in random order.
 
     Of files that are not compressed, any order is as likely as any other. If one is compressed,
@@ -32,11 +37,14 @@ class Shuffle(Step):
     def order(self) -> RecordOrder | None:
         """Return the records in that order; shuffle() has seen to it that the source has one."""
         order = self.source.order()
-        return None if order is None else order.then("shuffle", self.seed)
+        return None if order is None else order.then(ShuffleRecords(self.seed))
 
 
 @dataclass(frozen=True, eq=False)
-class BufferShuffle(Step):
+class BufferShuffle(
+    Step,
+    traits=Traits(keeps_kind=True, gives_batches=None, pads=False, divisible=False),
+):
     """Any elements in an order that is random as far as a buffer reaches.
 
     Blocks of `buffer_size` elements are shuffled, and what comes of that once more, in blocks that
@@ -55,7 +63,7 @@ class BufferShuffle(Step):
     def order(self) -> RecordOrder | None:
         """Return the records in that order, which can be computed."""
         order = self.source.order()
-        return None if order is None else order.then("window", self.seed, self.buffer_size)
+        return None if order is None else order.then(ShuffleWindow(self.seed, self.buffer_size))
 
     def begin(self, run: Run, saved: Saved | None) -> Stage:
         """Begin with the first block, or those that a state says."""
@@ -78,7 +86,7 @@ class _BufferShuffle(Behind):
             inner = saved.child("source")
             self._block = saved.integer("block", most=_MOST_BLOCKS)
             given = saved.integer("given", most=2 * node.buffer_size)
-        super().__init__(node.source.start(run.whole(), inner))
+        super().__init__(start(node.source, run.whole(), inner))
         self._start = self._next_start = self._source.state()
         self._rest: list[Any] = []
         if self._block:
@@ -104,9 +112,9 @@ class _BufferShuffle(Behind):
         return self._shuffled(list(islice(self._source, self._node.buffer_size)), 2 * block)
 
     def _shuffled(self, elements: list[Any], number: int) -> list[Any]:
-        steps = [("records", len(elements)), ("shuffle", self._node.seed)]
+        order = _core.Order(len(elements)).shuffle(self._node.seed)
         epoch = (self._epoch * 2 * _MOST_BLOCKS + number) % 2**64
-        return [elements[place] for place in _core.order_at(steps, 0, len(elements), epoch)]
+        return [elements[place] for place in order.records(0, len(elements), epoch)]
 
     def __next__(self) -> Any:
         while not self._is_last:

@@ -5,14 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from tfrecs.dataset.plan.node import Step
+from tfrecs.dataset.plan.node import Step, Traits
 from tfrecs.dataset.plan.order import Length, RecordOrder
-from tfrecs.dataset.plan.state import Saved, State
-from tfrecs.dataset.run.stage import Behind, Run, Stage
+from tfrecs.dataset.plan.order_steps import SkipRecords, TakeRecords
+from tfrecs.dataset.run.start import start
+from tfrecs.dataset.stages.stage import Behind, Run, Stage
+from tfrecs.dataset.stages.state import Saved, State
 
 
 @dataclass(frozen=True, eq=False)
-class Take(Step):
+class Take(
+    Step,
+    traits=Traits(keeps_kind=True, gives_batches=None, pads=False, divisible=False),
+):
     """The first `count` elements of the source."""
 
     count: int
@@ -29,7 +34,7 @@ class Take(Step):
     def order(self) -> RecordOrder | None:
         """Return the first records."""
         order = self.source.order()
-        return None if order is None else order.then("take", self.count)
+        return None if order is None else order.then(TakeRecords(self.count))
 
     def begin(self, run: Run, saved: Saved | None) -> Stage:
         """Begin, with so many less to give as a state says."""
@@ -42,7 +47,7 @@ class _Take(Behind):
         if saved is not None:
             self._left = saved.only(["left", "source"]).integer("left", most=node.count)
             inner = saved.child("source")
-        super().__init__(node.source.start(run, inner))
+        super().__init__(start(node.source, run, inner))
 
     def __next__(self) -> Any:
         if not self._left:
@@ -63,7 +68,10 @@ class _Take(Behind):
 
 
 @dataclass(frozen=True, eq=False)
-class Skip(Step):
+class Skip(
+    Step,
+    traits=Traits(keeps_kind=True, gives_batches=None, pads=False, divisible=False),
+):
     """The elements of the source behind the first `count`."""
 
     count: int
@@ -80,11 +88,11 @@ class Skip(Step):
     def order(self) -> RecordOrder | None:
         """Return the records behind the first ones."""
         order = self.source.order()
-        return None if order is None else order.then("skip", self.count)
+        return None if order is None else order.then(SkipRecords(self.count))
 
     def begin(self, run: Run, saved: Saved | None) -> Stage:
         """Begin behind the first ones; a state is the source's."""
-        stage = self.source.start(run, saved)
+        stage = start(self.source, run, saved)
         if saved is None:
             stage.skip(self.count)
         return stage

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tfrecs.dataset.plan.node import Step
+from tfrecs.dataset.collate.rows import row_of, rows_of
+from tfrecs.dataset.plan.node import Step, Traits
 from tfrecs.dataset.plan.order import Length
-from tfrecs.dataset.plan.state import MOST, Saved, State
-from tfrecs.dataset.run.stage import Behind, Run, Stage
-from tfrecs.errors import SpecError
-from tfrecs.tensors import SparseTensor
+from tfrecs.dataset.run.start import start
+from tfrecs.dataset.stages.stage import Behind, Run, Stage
+from tfrecs.dataset.stages.state import MOST, Saved, State
 
 
 @dataclass(frozen=True, eq=False)
-class Unbatch(Step):
+class Unbatch(
+    Step,
+    traits=Traits(keeps_kind=False, gives_batches=False, pads=False, divisible=False),
+):
     """The rows of the source's elements."""
 
     def describe(self) -> str:
         """Return the call."""
         return "  .unbatch()"
-
-    has_batches = False
 
     def length(self) -> Length:
         """Return None: nobody knows how large the batches are."""
@@ -41,7 +41,7 @@ class _Unbatch(Behind):
         if saved is not None:
             self._row = saved.only(["row", "source"]).integer("row", most=MOST)
             inner = saved.child("source")
-        super().__init__(node.source.start(run, inner))
+        super().__init__(start(node.source, run, inner))
         self._before = self._source.state()
         self._batch: Any = None
         self._rows = 0
@@ -65,58 +65,3 @@ class _Unbatch(Behind):
         if self._row >= self._rows:
             return {"source": self._source.state(), "row": 0}
         return {"source": self._before, "row": self._row}
-
-
-def rows_of(batch: Any) -> int:
-    """Return how many rows a batch has.
-
-    Raises:
-        SpecError: It has none, for example because it is a number, or its parts have not equally
-            many.
-    """
-    if isinstance(batch, Mapping):
-        return int(batch.num_rows) if hasattr(batch, "num_rows") else _rows(batch.values())
-    if isinstance(batch, tuple):
-        return _rows(batch)
-    if isinstance(batch, SparseTensor):
-        return int(batch.dense_shape[0])
-    try:
-        return len(batch)
-    except TypeError as error:
-        raise SpecError(f"unbatch() needs batches, not {type(batch).__name__}") from error
-
-
-def _rows(parts: Iterable[Any]) -> int:
-    # An empty mapping, and None in place of a column, have as many rows as their neighbours.
-    counted = [part for part in parts if not _has_no_rows(part)]
-    counts = {rows_of(part) for part in counted}
-    if len(counts) > 1:
-        raise SpecError(f"unbatch() needs parts of equally many rows, not {sorted(counts)}")
-    return max(counts, default=0)
-
-
-def _has_no_rows(part: Any) -> bool:
-    return part is None or (isinstance(part, Mapping) and not part)
-
-
-def row_of(batch: Any, row: int) -> Any:
-    """Return a row of a batch; of a SparseTensor, the SparseTensor of that row."""
-    if isinstance(batch, Mapping):
-        return {name: row_of(column, row) for name, column in batch.items()}
-    if isinstance(batch, tuple):
-        return tuple([row_of(column, row) for column in batch])
-    if isinstance(batch, SparseTensor):
-        return sparse_row(batch, row)
-    return None if batch is None else batch[row]
-
-
-def sparse_row(batch: SparseTensor, row: int) -> SparseTensor:
-    """Return a row of a SparseTensor, with one dimension less.
-
-    Raises:
-        SpecError: It has one dimension only.
-    """
-    if len(batch.dense_shape) < 2:  # noqa: PLR2004 - rows, and what is in them
-        raise SpecError("unbatch() needs a SparseTensor of two dimensions or more")
-    mine = batch.indices[:, 0] == row
-    return SparseTensor(batch.indices[mine, 1:], batch.values[mine], batch.dense_shape[1:])

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from tfrecs.dataset.plan.node import Node, Step
+from tfrecs.dataset.plan.node import Node, Step, Traits
 from tfrecs.dataset.plan.order import RecordOrder
 
 
 @dataclass(frozen=True, eq=False)
-class WithKeys(Step):
+class WithKeys(
+    Step,
+    traits=Traits(keeps_kind=False, gives_batches=None, pads=False, divisible=False),
+):
     """Pairs of a key and a record; what is behind it and native gives keys beside its batches."""
 
     def describe(self) -> str:

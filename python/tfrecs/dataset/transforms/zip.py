@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+from tfrecs.dataset.plan.node import Traits
 from tfrecs.dataset.plan.order import Length
-from tfrecs.dataset.plan.state import Saved
-from tfrecs.dataset.run.stage import Run, Stage
+from tfrecs.dataset.stages.stage import Run, Stage
+from tfrecs.dataset.stages.state import Saved
 from tfrecs.dataset.transforms.multi_source import Several, Stages
 
 
-class Zip(Several):
+class Zip(
+    Several,
+    traits=Traits(keeps_kind=False, gives_batches=None, pads=False, divisible=False),
+):
     """Tuples of an element of each source, until one of them ends."""
 
     def describe(self) -> str:

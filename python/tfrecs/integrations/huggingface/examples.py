@@ -13,11 +13,11 @@ from datasets.formatting import PythonFormatter
 from datasets.iterable_dataset import _BaseExamplesIterable
 
 from tfrecs.columns.batch import Batch as Columns
+from tfrecs.dataset.plan.kind import parsed_of
 from tfrecs.dataset.plan.node import Node
-from tfrecs.dataset.plan.state import Saved
-from tfrecs.dataset.run.element_kind import in_batches, parsed_of
 from tfrecs.dataset.run.iterator import DatasetIterator
-from tfrecs.dataset.run.stage import Run
+from tfrecs.dataset.stages.stage import Run
+from tfrecs.dataset.stages.state import Saved
 from tfrecs.dataset.transforms.batch import Batch
 from tfrecs.errors import StateError
 from tfrecs.integrations.huggingface.schema import sparse_names
@@ -54,7 +54,7 @@ class Examples(_BaseExamplesIterable):  # type: ignore[misc, unused-ignore]
         self._shards = shards
         # Which of how many parts of the batches this gives.
         self._part = (1, 0)
-        self._in_batches = in_batches(node)
+        self._in_batches = node.gives_batches
         self._sparse = sparse_names(node)
         # datasets asks for it when it ends.
         self._sleep_on_threads_shutdown = False

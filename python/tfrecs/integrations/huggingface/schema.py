@@ -8,9 +8,9 @@ from typing import Any
 import datasets
 import numpy as np
 
+from tfrecs.dataset.plan.kind import Parsed, parsed_of
 from tfrecs.dataset.plan.node import Node
 from tfrecs.dataset.plan.spec import Spec
-from tfrecs.dataset.run.element_kind import Parsed, parsed_of
 from tfrecs.errors import SpecError
 from tfrecs.features import Features, SparseFeature
 from tfrecs.integrations.huggingface.tables import RECORD, table_of

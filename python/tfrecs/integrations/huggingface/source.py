@@ -12,11 +12,11 @@ from typing import Any
 import datasets
 
 from tfrecs._internal.wording import counted
-from tfrecs.dataset.plan.node import Node
+from tfrecs.dataset.collate.rows import row_of
+from tfrecs.dataset.plan.node import Node, Traits
 from tfrecs.dataset.plan.order import Length
-from tfrecs.dataset.plan.state import Saved, State
-from tfrecs.dataset.run.stage import Run, Stage
-from tfrecs.dataset.transforms.unbatch import row_of
+from tfrecs.dataset.stages.stage import Run, Stage
+from tfrecs.dataset.stages.state import Saved, State
 from tfrecs.errors import StateError
 from tfrecs.integrations.huggingface.columns import columns_of
 
@@ -25,7 +25,7 @@ AHEAD = 256
 
 
 @dataclass(frozen=True, eq=False)
-class Rows(Node):
+class Rows(Node, traits=None):
     """The rows of a dataset, one by one or `size` of them at a time."""
 
     dataset: Any
@@ -39,12 +39,20 @@ class Rows(Node):
         size = "" if self.size is None else f", batch_size={self.size}"
         return f"Dataset.from_hf({self.many()} of {names}{size})"
 
+    @property
+    def gives_batches(self) -> bool:
+        """Whether rows come some at a time."""
+        return self.size is not None
+
     @abstractmethod
     def many(self) -> str:
         """Return how many rows there are, in words."""
 
 
-class Stored(Rows):
+class Stored(
+    Rows,
+    traits=Traits(keeps_kind=False, gives_batches=False, pads=False, divisible=False),
+):
     """The rows of a datasets.Dataset, any of which can be read at once."""
 
     def many(self) -> str:
@@ -99,7 +107,10 @@ class _Stored(Stage):
         return {"at": self._at}
 
 
-class Streamed(Rows):
+class Streamed(
+    Rows,
+    traits=Traits(keeps_kind=False, gives_batches=False, pads=False, divisible=False),
+):
     """The rows of a datasets.IterableDataset, in the order in which they come."""
 
     def many(self) -> str:

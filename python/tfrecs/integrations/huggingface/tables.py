@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tfrecs.dataset.native.parsed_batch import ParsedBatch
 from tfrecs.errors import Error, MissingLibraryError, SpecError, feature_error
+from tfrecs.parsing.parsed_batch import ParsedBatch
 from tfrecs.records.reader import Records
 from tfrecs.tensors import BytesArray, RaggedTensor, SparseTensor
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from tfrecs.dataset.distributed.loader import Here, Loader
 from tfrecs.dataset.distributed.ranks import Ranks
 from tfrecs.dataset.plan.node import Node
-from tfrecs.dataset.transforms.batch import Batch
-from tfrecs.dataset.transforms.padded_batch import PaddedBatch
+from tfrecs.dataset.transforms.batch import FixedBatch
 from tfrecs.errors import SpecError
 from tfrecs.integrations.jax.elements import Elements
 
@@ -50,9 +49,9 @@ class JaxLoader(Loader):
 
 def _check_batches(node: Node) -> None:
     """Refuse batches of which the last one is smaller: just one process would get it."""
-    while node.one_to_one:
+    while node.traits.divisible:
         (node,) = node.sources
-    if isinstance(node, Batch | PaddedBatch) and not node.drop_remainder:
+    if isinstance(node, FixedBatch) and not node.drop_remainder:
         raise SpecError(
             "the last batch may be smaller, and only one of several processes has it, so that no "
             "array can be made of theirs: batch with drop_remainder=True"

@@ -27,7 +27,7 @@ from tfrecs.dataset.distributed.ranks import Ranks, known_length
 from tfrecs.dataset.distributed.shard_iterator import DealtIterator
 from tfrecs.dataset.plan.node import Node
 from tfrecs.dataset.plan.order import Length
-from tfrecs.dataset.plan.state import State
+from tfrecs.dataset.stages.state import State
 from tfrecs.errors import SpecError, StateError
 from tfrecs.integrations.keras.backup import KerasBackup
 from tfrecs.integrations.keras.elements import Elements

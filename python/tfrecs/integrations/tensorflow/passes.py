@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tfrecs.dataset.plan.node import Node
-from tfrecs.dataset.plan.state import State
 from tfrecs.dataset.run.iterator import DatasetIterator
-from tfrecs.dataset.run.stage import Run
+from tfrecs.dataset.stages.stage import Run
+from tfrecs.dataset.stages.state import State
 from tfrecs.errors import StateError
 from tfrecs.integrations.tensorflow.tensors import tensors
 

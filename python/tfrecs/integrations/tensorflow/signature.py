@@ -7,11 +7,11 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfrecs.dataset.plan.node import Node
+from tfrecs.dataset.plan.kind import parsed_of
+from tfrecs.dataset.plan.node import Node, pads
 from tfrecs.dataset.plan.spec import Spec
-from tfrecs.dataset.run.element_kind import in_batches, pads, parsed_of
 from tfrecs.dataset.run.iterator import DatasetIterator
-from tfrecs.dataset.run.stage import Run
+from tfrecs.dataset.stages.stage import Run
 from tfrecs.errors import SpecError
 from tfrecs.features import Features, RaggedFeature
 from tfrecs.integrations.tensorflow.tensors import tensors
@@ -87,7 +87,7 @@ def _seen(node: Node, epoch: int) -> Any:
     """Return what the first element is; behind batch() the next may have another number of rows."""
     with DatasetIterator(node, Run(epoch)) as it, contextlib.suppress(StopIteration):
         first = tensors(next(it))
-        unknown = None if pads(node) else int(in_batches(node))
+        unknown = None if pads(node) else int(node.gives_batches)
         return tf.nest.map_structure(lambda one: _spec_of(one, unknown), first)
     raise SpecError("there is no element to see what they are: to_tf() needs output_signature")
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from tfrecs.dataset.distributed.shard_iterator import Given, given_by
 from tfrecs.dataset.plan.node import Node
-from tfrecs.dataset.plan.state import Saved
+from tfrecs.dataset.stages.state import Saved
 from tfrecs.errors import StateError
 
 # More workers than anybody has.

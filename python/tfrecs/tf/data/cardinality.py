@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tfrecs._internal.wording import counted
-from tfrecs.dataset.plan.node import Node, Step
+from tfrecs.dataset.plan.node import Node, Step, Traits
 from tfrecs.dataset.plan.order import ENDLESS, Length
 from tfrecs.dataset.sources.files import Files
 from tfrecs.dataset.sources.text import Foreign
@@ -38,7 +38,7 @@ def cardinality_of(node: Node) -> int:
 
 
 def _length(node: Node) -> Length:
-    if isinstance(node, Files) or (isinstance(node, Foreign) and node.format[0] != "whole"):
+    if isinstance(node, Files) or (isinstance(node, Foreign) and node.format.kind != "whole"):
         return None
     lengths = [_length(source) for source in node.sources]
     if type(node) in _RULES:
@@ -51,7 +51,10 @@ def _length(node: Node) -> Length:
 
 
 @dataclass(frozen=True, eq=False)
-class _Known(Node):
+class _Known(
+    Node,
+    traits=Traits(keeps_kind=False, gives_batches=False, pads=False, divisible=False),
+):
     """Stands for a step of which only the length is asked for."""
 
     known: Length

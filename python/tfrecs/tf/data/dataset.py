@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from tfrecs._internal.checks import checked_limit, checked_threads
 from tfrecs.dataset import Dataset as Plan
-from tfrecs.dataset.run.element_kind import parsed_of, parsed_where_read
+from tfrecs.dataset.plan.kind import parsed_of, parsed_where_read
 from tfrecs.dataset.transforms.batch import Batch
 from tfrecs.dataset.transforms.cache_file import CacheFile
 from tfrecs.errors import MissingFileError, SpecError
@@ -20,7 +20,7 @@ from tfrecs.tf.data.elements import Function, applied, normal
 from tfrecs.tf.data.iterators import DatasetIterator, GraphIterator, NumpyIterator
 from tfrecs.tf.data.parsed_ahead import ParsedAhead
 from tfrecs.tf.data.steps import AllSkipped, Formed, SameEachTime
-from tfrecs.tf.data.tracing import gives_records, stacks, traced
+from tfrecs.tf.data.tracing import stacks, traced
 from tfrecs.tf.functions.ops import constant
 from tfrecs.tf.functions.suggestions import no_such
 from tfrecs.tf.tensor.conversion import integer
@@ -251,7 +251,7 @@ class Dataset(factories.Making, Iterable[Any]):
         node = self._ours.node
         kind = None if self._form else parsed_of(node)
         in_batches = kind is not None and kind.in_batches
-        if self._form or not (in_batches or gives_records(node)):
+        if self._form or not (in_batches or node.gives_records):
             return None, self.plan
         trace, first = traced(map_func)
         if trace is not None and kind is not None and trace.in_batches == in_batches:

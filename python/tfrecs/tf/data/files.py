@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tfrecs._internal.checks import checked_integer, checked_limits, checked_threads
+from tfrecs._internal.native_types import RecordFormat
 from tfrecs.dataset import Dataset as Plan
 from tfrecs.dataset.plan.node import Node
 from tfrecs.dataset.plan.spec import Spec
@@ -109,7 +110,7 @@ class TextLineDataset(Dataset):
     ) -> None:
         """Describe what to read."""
         _check_buffer(buffer_size, 0)
-        opened = _foreign("from_lines()", ("lines", 0, 0, 0), _compression(compression_type))
+        opened = _foreign("from_lines()", RecordFormat("lines"), _compression(compression_type))
         super().__init__(_records_of(filenames, opened, num_parallel_reads))
 
 
@@ -156,13 +157,13 @@ class FixedLengthRecordDataset(Dataset):
                 f"record_bytes must be > 0, header_bytes and footer_bytes >= 0, not {record}, "
                 f"{header} and {footer}"
             )
-        kind = ("fixed", header, record, footer)
+        kind = RecordFormat("fixed", header, record, footer)
         call = f"from_fixed_length({record})"
         opened = _foreign(call, kind, _compression(compression_type))
         super().__init__(_records_of(filenames, opened, num_parallel_reads))
 
 
-def _foreign(call: str, kind: tuple[str, int, int, int], compression: str) -> Opener:
+def _foreign(call: str, kind: RecordFormat, compression: str) -> Opener:
     limits = checked_limits(None, None)
 
     def opened(paths: tuple[str, ...], turns: int) -> Node:

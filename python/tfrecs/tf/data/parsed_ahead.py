@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from tfrecs.dataset.plan.node import Step
-from tfrecs.dataset.plan.state import Saved, State
-from tfrecs.dataset.run.stage import Behind, Run, Stage
+from tfrecs.dataset.plan.node import Step, Traits
+from tfrecs.dataset.run.start import start
+from tfrecs.dataset.stages.stage import Behind, Run, Stage
+from tfrecs.dataset.stages.state import Saved, State
 from tfrecs.errors import ParseError
 from tfrecs.parsing import parse_example
 from tfrecs.tensors import BytesArray, SparseTensor
@@ -28,11 +29,13 @@ TOGETHER = 128
 
 
 @dataclass(frozen=True, eq=False)
-class ParsedAhead(Step):
+class ParsedAhead(
+    Step,
+    traits=Traits(keeps_kind=False, gives_batches=None, pads=False, divisible=True),
+):
     """The records of the source, each with what will be parsed of it."""
 
     features: Features
-    one_to_one = True
 
     def describe(self) -> str:
         """Return which features."""
@@ -51,7 +54,7 @@ class _ParsedAhead(Behind):
         if saved is not None:
             given = saved.only(["source", "given"]).integer("given", most=TOGETHER)
             inner = saved.child("source")
-        super().__init__(node.source.start(run, inner))
+        super().__init__(start(node.source, run, inner))
         self._features = node.features
         self._before = self._source.state()
         self._ready: Iterator[Any] = iter(())

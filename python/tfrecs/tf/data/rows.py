@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+from tfrecs.dataset.collate.rows import sparse_row
+from tfrecs.dataset.plan.node import Traits
 from tfrecs.dataset.plan.order import Length
 from tfrecs.dataset.plan.source import Root
-from tfrecs.dataset.plan.state import Saved, State
-from tfrecs.dataset.run.stage import Run, Stage
-from tfrecs.dataset.transforms.unbatch import sparse_row
+from tfrecs.dataset.stages.stage import Run, Stage
+from tfrecs.dataset.stages.state import Saved, State
 from tfrecs.errors import SpecError
 from tfrecs.tensors import SparseTensor
 from tfrecs.tf.data.elements import flat
@@ -21,7 +22,7 @@ from tfrecs.tf.tensor.nest import like
 
 
 @dataclass(frozen=True, eq=False)
-class _Called(Root):
+class _Called(Root, traits=None):
     """Elements that are no records, and are known by the call that made them."""
 
     call: str
@@ -37,7 +38,10 @@ class _Called(Root):
 
 
 @dataclass(frozen=True, eq=False)
-class Given(_Called):
+class Given(
+    _Called,
+    traits=Traits(keeps_kind=False, gives_batches=False, pads=False, divisible=False),
+):
     """So many elements, any of which can be had: `element(i)` is one of them.
 
     Attributes:
@@ -83,7 +87,10 @@ class _Given(Stage):
 
 
 @dataclass(frozen=True, eq=False)
-class Generated(_Called):
+class Generated(
+    _Called,
+    traits=Traits(keeps_kind=False, gives_batches=False, pads=False, divisible=False),
+):
     """What a function yields each time it is called."""
 
     function: Callable[[], Iterator[Any]]

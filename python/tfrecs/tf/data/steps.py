@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tfrecs.dataset.plan.node import Node, Step
-from tfrecs.dataset.plan.state import Saved
-from tfrecs.dataset.run.stage import Run, Stage
+from tfrecs.dataset.plan.node import Node, Step, Traits
+from tfrecs.dataset.run.start import start
+from tfrecs.dataset.stages.stage import Run, Stage
+from tfrecs.dataset.stages.state import Saved
 from tfrecs.dataset.transforms.one_by_one import OneByOne
 from tfrecs.dataset.transforms.take import Take
 from tfrecs.tf.tensor.nest import mapped
@@ -42,7 +43,10 @@ class Formed:
 
 
 @dataclass(frozen=True, eq=False)
-class _Forming(OneByOne):
+class _Forming(
+    OneByOne,
+    traits=Traits(keeps_kind=False, gives_batches=None, pads=False, divisible=True),
+):
     form: Formed
 
     def describe(self) -> str:
@@ -63,12 +67,18 @@ def _text(form: Any) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class AllSkipped(Take):
+class AllSkipped(
+    Take,
+    traits=Traits(keeps_kind=True, gives_batches=None, pads=False, divisible=False),
+):
     """No elements of the source: `skip(-1)`, whose cardinality has a rule of its own."""
 
 
 @dataclass(frozen=True, eq=False)
-class SameEachTime(Step):
+class SameEachTime(
+    Step,
+    traits=Traits(keeps_kind=True, gives_batches=None, pads=False, divisible=False),
+):
     """The elements of the source in the order of its first pass, in each pass."""
 
     def describe(self) -> str:
@@ -77,4 +87,4 @@ class SameEachTime(Step):
 
     def begin(self, run: Run, saved: Saved | None) -> Stage:
         """Begin the first epoch."""
-        return self.source.start(replace(run, epoch=0).whole(), saved)
+        return start(self.source, replace(run, epoch=0).whole(), saved)

@@ -15,16 +15,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tfrecs.dataset.plan.node import Node
 from tfrecs.dataset.plan.spec import Spec
-from tfrecs.dataset.run.element_kind import ALIKE
-from tfrecs.dataset.sources.files import Files
-from tfrecs.dataset.sources.memory import Pool
-from tfrecs.dataset.sources.text import Foreign
-from tfrecs.dataset.transforms.cache import Cache
-from tfrecs.dataset.transforms.interleave import Interleave
 from tfrecs.features import FixedLenFeature, SparseFeature, VarLenFeature
-from tfrecs.tf.data.steps import Picked, SameEachTime
+from tfrecs.tf.data.steps import Picked
 from tfrecs.tf.functions.parsing import EXAMPLE, EXAMPLES, SEQUENCE, SEQUENCES, Features
 from tfrecs.tf.graph.deferred import Deferred, Looked, deferring
 from tfrecs.tf.tensor.nest import like
@@ -106,16 +99,6 @@ def _trace(record: Deferred, found: set[tuple[Deferred, int]], form: Any) -> Tra
     if parser in (SEQUENCE, SEQUENCES) and length == 2:  # noqa: PLR2004 - the part, the name
         return Trace(Spec(None, *asked), parser.in_batches, form)
     return None
-
-
-def gives_records(node: Node) -> bool:
-    """Whether the elements of a plan are records, as far as that can be seen."""
-    if isinstance(node, Files | Pool | Foreign):
-        return not getattr(node, "parses", False) and not getattr(node, "keyed", False)
-    steps = (*ALIKE, Cache, SameEachTime)
-    return isinstance(node, Interleave) or (
-        isinstance(node, steps) and gives_records(node.sources[0])
-    )
 
 
 def stacks(spec: Spec) -> bool:

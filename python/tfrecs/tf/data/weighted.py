@@ -7,15 +7,19 @@ from typing import Any
 
 import numpy as np
 
+from tfrecs.dataset.plan.node import Traits
 from tfrecs.dataset.plan.order import Length
-from tfrecs.dataset.plan.state import Saved, State
-from tfrecs.dataset.run.stage import Run, Stage
+from tfrecs.dataset.stages.stage import Run, Stage
+from tfrecs.dataset.stages.state import Saved, State
 from tfrecs.dataset.transforms.multi_source import Several, Stages
 from tfrecs.errors import SpecError
 
 
 @dataclass(frozen=True, eq=False)
-class Weighted(Several):
+class Weighted(
+    Several,
+    traits=Traits(keeps_kind=False, gives_batches=None, pads=False, divisible=False),
+):
     """Elements of datasets, each drawn by the next element of a dataset of weights.
 
     The weights are the first of the sources. A draw from a dataset that has ended gives nothing,
@@ -24,11 +28,6 @@ class Weighted(Several):
 
     seed: int
     stop_on_empty: bool
-
-    @property
-    def has_batches(self) -> bool:
-        """Whether its elements are batches: if those of the first dataset are."""
-        return self.parts[1].has_batches
 
     def describe(self) -> str:
         """Return the call."""

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from tfrecs._internal.wording import counted
-from tfrecs.dataset.transforms.collate import collate
-from tfrecs.dataset.transforms.padded_batch import Padding, padded
+from tfrecs.dataset.collate.collate import collate
+from tfrecs.dataset.collate.pad import Padding, padded
 from tfrecs.errors import SpecError
 from tfrecs.errors.tf_errors import CancelledError, OutOfRangeError
 from tfrecs.tf.functions.ops import stack

@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError};
 
-use super::{Part, Skipped};
+use super::Skipped;
 use crate::error::Result;
+use crate::pipeline::batch_part::BatchPart;
 use crate::record::read::header_scan::LARGE;
 use crate::record::salvage::{Piece, Salvage, SalvageOptions};
 use crate::record::{Hops, ReadOptions, RecordReader};
@@ -33,14 +34,14 @@ impl Shard {
         Ok(Self::Lenient(salvage, path.to_owned(), Arc::clone(skipped)))
     }
 
-    pub(crate) fn next_part(&mut self, n: usize, bytes: usize) -> Result<Option<Part>> {
+    pub(crate) fn next_part(&mut self, n: usize, bytes: usize) -> Result<Option<BatchPart>> {
         let (salvage, path, skipped) = match self {
             Self::Strict(strict) => return strict.next_part(n, bytes),
             Self::Lenient(salvage, path, skipped) => (salvage, path, skipped),
         };
         while let Some(piece) = salvage.next_piece(n)? {
             match piece {
-                Piece::Records(records) => return Ok(Some(Part::Read(records))),
+                Piece::Records(records) => return Ok(Some(BatchPart::Read(records))),
                 Piece::Skipped(region) => {
                     let mut skipped = skipped.lock().unwrap_or_else(PoisonError::into_inner);
                     skipped.push((path.clone(), region));
@@ -68,11 +69,11 @@ impl Strict {
         }
     }
 
-    fn next_part(&mut self, n: usize, bytes: usize) -> Result<Option<Part>> {
+    fn next_part(&mut self, n: usize, bytes: usize) -> Result<Option<BatchPart>> {
         if let Some(mut hops) = self.hops.take() {
             if let Some(extent) = hops.find(n, bytes)? {
                 self.hops = Some(hops);
-                return Ok(Some(Part::Found(extent)));
+                return Ok(Some(BatchPart::Found(extent)));
             }
             self.reads_on = true;
             self.reader.seek(hops.offset(), hops.record())?;
@@ -84,6 +85,6 @@ impl Strict {
         if !self.reads_on && (records.payload_bytes() / records.len()) as u64 >= LARGE {
             self.hops = self.reader.hops();
         }
-        Ok(Some(Part::Read(records)))
+        Ok(Some(BatchPart::Read(records)))
     }
 }

@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from tfrecs._internal.checks import encoded_text
-from tfrecs.dataset.transforms.stack import array_of, ragged_rows, stacked
+from tfrecs.dataset.collate.stack import array_of, ragged_rows, stacked
 from tfrecs.errors import SpecError
 from tfrecs.tensors import BytesArray, RaggedTensor, SparseTensor
 

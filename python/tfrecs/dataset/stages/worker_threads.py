@@ -20,9 +20,9 @@ from time import perf_counter_ns
 from typing import Any
 
 from tfrecs import _core
-from tfrecs.dataset.plan.state import State
-from tfrecs.dataset.run.nbytes import nbytes_of
-from tfrecs.dataset.run.stage import Stage
+from tfrecs.dataset.stages.nbytes import nbytes_of
+from tfrecs.dataset.stages.stage import Stage
+from tfrecs.dataset.stages.state import State
 from tfrecs.errors import StateError, no_thread
 
 # In any order, elements can be so many times the number of threads ahead of one that takes long.

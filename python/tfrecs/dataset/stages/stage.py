@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from time import perf_counter_ns
 from typing import Any
 
 from tfrecs import _core
-from tfrecs.dataset.plan.state import State
-from tfrecs.dataset.run.meters import Meters
+from tfrecs.dataset.stages.meters import Meters
+from tfrecs.dataset.stages.state import Saved, State
 
 
 @dataclass(frozen=True)
@@ -66,6 +66,54 @@ class Behind(Stage):
     def close(self) -> None:
         """Close the source."""
         self._source.close()
+
+
+class Made(Behind):
+    """What is made of elements one by one; its state is the source's."""
+
+    def __init__(self, make: Callable[[Any], Any], source: Stage) -> None:
+        """Make something of each element of `source`."""
+        self._make = make
+        super().__init__(source)
+
+    def __next__(self) -> Any:
+        """Return what is made of the next one."""
+        return self._make(next(self._source))
+
+    def skip(self, n: int) -> None:
+        """Leave out elements of the source: nothing is made of them."""
+        self._source.skip(n)
+
+
+class Striped(Stage):
+    """The elements i, i + n, i + 2n, … of a stage."""
+
+    def __init__(
+        self, begin: Callable[[Run, Saved | None], Stage], run: Run, saved: Saved | None
+    ) -> None:
+        """Start the whole stage, and leave out what others give."""
+        assert run.stripe is not None
+        self._num, self._pending = run.stripe
+        inner = None
+        if saved is not None:
+            inner = saved.only(["source", "pending"]).child("source")
+            self._pending = saved.integer("pending", most=self._num)
+        self._stage = begin(run.whole(), inner)
+
+    def __next__(self) -> Any:
+        """Return the next one of them."""
+        if self._pending:
+            self._stage.skip(self._pending)
+        self._pending = self._num - 1
+        return next(self._stage)
+
+    def state(self) -> State:
+        """Return where the stage is, and how many others are to come first."""
+        return {"source": self._stage.state(), "pending": self._pending}
+
+    def close(self) -> None:
+        """Close the stage."""
+        self._stage.close()
 
 
 class Watched(_core.Watch, Stage):

@@ -12,7 +12,7 @@ from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 
-from tfrecs.dataset.transforms.fill import ABSENT, Fill
+from tfrecs.dataset.collate.fill import ABSENT, Fill
 from tfrecs.errors import SpecError
 from tfrecs.records.reader import Records
 from tfrecs.tensors import BytesArray, RaggedTensor, SparseTensor

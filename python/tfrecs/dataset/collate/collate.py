@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from tfrecs.dataset.transforms.fill import Fill
-from tfrecs.dataset.transforms.nest import Nest
-from tfrecs.dataset.transforms.stack import stacked
+from tfrecs.dataset.collate.fill import Fill
+from tfrecs.dataset.collate.nest import Nest
+from tfrecs.dataset.collate.stack import stacked
 from tfrecs.records.reader import Records
 
 

@@ -1,6 +1,6 @@
-"""Some of the rows of a batch."""
+"""Rows of batches: how many there are, some of them, or one."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -83,3 +83,58 @@ def _of_ragged(ragged: RaggedTensor, rows: Places) -> RaggedTensor:
     places = np.repeat(splits[:-1][rows], lengths) + steps
     missing = None if ragged.missing is None else ragged.missing[rows]
     return RaggedTensor(rows_at(ragged.values, places), kept, missing)
+
+
+def rows_of(batch: Any) -> int:
+    """Return how many rows a batch has.
+
+    Raises:
+        SpecError: It has none, for example because it is a number, or its parts have not equally
+            many.
+    """
+    if isinstance(batch, Mapping):
+        return int(batch.num_rows) if hasattr(batch, "num_rows") else _rows(batch.values())
+    if isinstance(batch, tuple):
+        return _rows(batch)
+    if isinstance(batch, SparseTensor):
+        return int(batch.dense_shape[0])
+    try:
+        return len(batch)
+    except TypeError as error:
+        raise SpecError(f"unbatch() needs batches, not {type(batch).__name__}") from error
+
+
+def _rows(parts: Iterable[Any]) -> int:
+    # An empty mapping, and None in place of a column, have as many rows as their neighbours.
+    counted = [part for part in parts if not _has_no_rows(part)]
+    counts = {rows_of(part) for part in counted}
+    if len(counts) > 1:
+        raise SpecError(f"unbatch() needs parts of equally many rows, not {sorted(counts)}")
+    return max(counts, default=0)
+
+
+def _has_no_rows(part: Any) -> bool:
+    return part is None or (isinstance(part, Mapping) and not part)
+
+
+def row_of(batch: Any, row: int) -> Any:
+    """Return a row of a batch; of a SparseTensor, the SparseTensor of that row."""
+    if isinstance(batch, Mapping):
+        return {name: row_of(column, row) for name, column in batch.items()}
+    if isinstance(batch, tuple):
+        return tuple([row_of(column, row) for column in batch])
+    if isinstance(batch, SparseTensor):
+        return sparse_row(batch, row)
+    return None if batch is None else batch[row]
+
+
+def sparse_row(batch: SparseTensor, row: int) -> SparseTensor:
+    """Return a row of a SparseTensor, with one dimension less.
+
+    Raises:
+        SpecError: It has one dimension only.
+    """
+    if len(batch.dense_shape) < 2:  # noqa: PLR2004 - rows, and what is in them
+        raise SpecError("unbatch() needs a SparseTensor of two dimensions or more")
+    mine = batch.indices[:, 0] == row
+    return SparseTensor(batch.indices[mine, 1:], batch.values[mine], batch.dense_shape[1:])
