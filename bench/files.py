@@ -157,7 +157,7 @@ def make_seq(random: np.random.Generator, rows: int) -> tfrecs.Records:
 
 
 def make_wide(features: int) -> Make:
-    """Return what makes records of so many features."""
+    """Return what makes records of that many features."""
 
     def make(random: np.random.Generator, rows: int) -> tfrecs.Records:
         columns: dict[str, object] = {}

@@ -21,7 +21,7 @@ from workloads import EVERY
 SYSTEMS = ["tfrecs", "tensorflow"]
 RUNS = 3
 GB_SIZES = (0.01, 0.1, 1, 10)
-TAB_BYTES = 761  # about so many has a record of tab
+TAB_BYTES = 761  # about that many has a record of tab
 RECORDS = (10, 1_000, 100_000, 10_000_000)
 FEATURES = (4, 40, 400)
 AT_ONCE = 100_000  # records of a file that is listed more than once

@@ -102,7 +102,7 @@ class Job:
     at_most: tuple[tuple[str, int], ...] = ()
 
     def records(self, system: str, records: int) -> int:
-        """Return how many of so many records this system does the job on."""
+        """Return how many of that many records this system does the job on."""
         return min(records, dict(self.at_most).get(system, records))
 
 

@@ -50,7 +50,7 @@ def part(options: Options) -> Part:
 
 
 def taken(name: str, times: int, options: Options) -> Turns:
-    """Stream a workload so many times."""
+    """Stream a workload that many times."""
     print(f"memory: {name}, {times} times", file=sys.stderr, flush=True)
     workload = WORKLOADS[name]
     records = workload.scaled(options.scale)

@@ -49,7 +49,7 @@ def stretched(values: Any, length: int, axis: int) -> Any:
 
 
 def made(form: Format, count: int) -> Path:
-    """Return the path of so many images in this format, written unless it is there."""
+    """Return the path of that many images in this format, written unless it is there."""
     import tfrecs  # noqa: PLC0415 - not where only TensorFlow is measured
 
     path = FOLDER / f"photos-{count}.{form}.tfrecord"
@@ -62,7 +62,7 @@ def made(form: Format, count: int) -> Path:
 
 
 def examples(count: int) -> Path:
-    """Return the path of a file of Examples of so many JPEG images, each with a label."""
+    """Return the path of a file of Examples of that many JPEG images, each with a label."""
     import tfrecs  # noqa: PLC0415 - not where only others are measured
 
     path = FOLDER / f"photos-{count}.examples.tfrecord"

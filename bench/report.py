@@ -20,7 +20,7 @@ class Table:
     Attributes:
         title: What it is about; may be empty.
         head: Its columns' names.
-        words: So many columns, from the left, are words; the others are figures.
+        words: How many columns, from the left, are words; the others are figures.
         rows: The cells.
     """
 

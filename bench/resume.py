@@ -30,7 +30,7 @@ def part(options: Options) -> Part:
         medians = {name: statistics.median(run[name] for run in each) for name in each[0]}
         rows.append([road, f"{medians['seconds']:.2g}", f"{medians['megabytes']:.1f}"])
     title = (
-        f"Batches {BATCHES:,} x {BATCH:,} of 10 million small records; and the first one behind "
+        f"Batches {BATCHES:,} x {BATCH:,} of 10 million small records; and the first one after "
         f"step {STEP:,}"
     )
     found.text.append(Table(title, ("road", "seconds", "MB at most"), 1, rows))

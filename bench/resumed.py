@@ -1,8 +1,8 @@
 """A large file shuffled, and entered in the middle: `resumed.py WHAT FILE`.
 
-WHAT is "in order" or "shuffled", so many batches; "resumed", the first batch behind step 1,000,000;
-or "a step", what a batch of eight records costs the thread that iterates. Prints seconds and the
-most memory held, as JSON; the file's index was made before.
+WHAT is "in order" or "shuffled", that many batches; "resumed", the first batch after step
+1,000,000; or "a step", what a batch of eight records costs the thread that iterates. Prints
+seconds and the most memory held, as JSON; the file's index was made before.
 """
 
 import json
@@ -21,7 +21,7 @@ SMALL, STEPS = 8, 50_000
 
 
 def made(folder: Path, records: int) -> Path:
-    """Return a file of so many Examples of 20 to 110 bytes, written unless it is there."""
+    """Return a file of that many Examples of 20 to 110 bytes, written unless it is there."""
     import numpy as np  # noqa: PLC0415 - not in what is measured
 
     import tfrecs  # noqa: PLC0415 - likewise
@@ -40,7 +40,7 @@ def made(folder: Path, records: int) -> Path:
 
 
 def batches(ds: Any) -> float:
-    """Return the seconds of so many batches."""
+    """Return the seconds of that many batches."""
     begin = time.perf_counter()
     for batch in islice(ds.batch(BATCH), BATCHES):
         dict(batch)
@@ -48,7 +48,7 @@ def batches(ds: Any) -> float:
 
 
 def resumed(ds: Any) -> float:
-    """Return the seconds from a dataset to its first batch behind a step."""
+    """Return the seconds from a dataset to its first batch after a step."""
     import tfrecs  # noqa: PLC0415 - its import is not what is measured
 
     plan = ds.shuffle(1).batch(STEP_BATCH)

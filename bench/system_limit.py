@@ -1,7 +1,7 @@
 """What the machine allows: the file's bytes read once, and the output's copied once.
 
 Reading: each thread reads its part of the file, a piece at a time, into one buffer that it uses
-again and again, and copies from there so many bytes that together they are as many as our output
+again and again, and copies from there that many bytes that together they are as many as our output
 has, to memory that is used again and again too. Both stay in the processor's cache. Writing: as
 many bytes are copied, then written from one buffer, by one thread.
 
@@ -51,7 +51,7 @@ class Worker:
 
 
 def copy(source: Bytes, target: Bytes, size: int) -> None:
-    """Copy so many bytes, from and to the same memory as often as needed."""
+    """Copy that many bytes, from and to the same memory as often as needed."""
     for start in range(0, size, PIECE):
         piece = min(PIECE, size - start)
         np.copyto(target[:piece], source[:piece])

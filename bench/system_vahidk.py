@@ -36,7 +36,7 @@ def read(task: Task) -> Steps:
 
 
 def batched(items: Iterator[Any], size: int) -> Iterator[list[Any]]:
-    """Yield lists of so many items."""
+    """Yield lists of that many items."""
     while batch := list(islice(items, size)):
         yield batch
 

@@ -47,7 +47,7 @@ class Workload:
         return min(self.records, max(2 * self.batch, round(self.records * scale)))
 
     def path(self, records: int, form: str = "") -> Path:
-        """Return the path of the file with so many records, in this form (see `files.py`)."""
+        """Return the path of the file with that many records, in this form (see `files.py`)."""
         return FOLDER / f"{self.name}-{records}-seed{SEED}.tfrecord{form}"
 
 
@@ -115,12 +115,12 @@ def seq_context(io: Any) -> Spec:
 
 
 def wide_names(features: int) -> list[str]:
-    """Return the names of so many features."""
+    """Return the names of that many features."""
     return [f"feature_{i:03}" for i in range(features)]
 
 
 def wide(features: int) -> MakeSpec:
-    """So many features, numbers and short strings by turns."""
+    """Return the features: numbers and short strings by turns."""
 
     def spec(io: Any) -> Spec:
         kinds = [io.FixedLenFeature([], dtype) for dtype in ("int64", "string")]

@@ -151,7 +151,7 @@ def chunked() -> Iterator[bytes]:
     """Files to be read in chunks of several sizes, and to be entered where somebody says."""
     for n, (gzip, file) in enumerate(streams()):
         yield bytes([gzip, n % 14]) + struct.pack("<H", (1, 100, 65535)[n % 3]) + file
-        # A stream at byte 20; a block some bytes behind it, in front of which are 40 zeros.
+        # A stream at byte 20; a block some bytes after it, in front of which are 40 zeros.
         stream = struct.pack("<QQIHBB", 300, 20, 0, 0, 8, 0)
         window = zlib.compress(bytes(40), wbits=-15)
         block = struct.pack("<QQIHBB", 300 + n, 30 + n, len(window), 40, n % 8, 0)

@@ -32,7 +32,7 @@ class Records:
     def __new__(cls, records: Records | Iterable[bytes]) -> Self: ...
     @staticmethod
     def from_buffers(data: _n.Memory, offsets: _n.Memory) -> Records:
-        """Records that lie one behind the other in `data`, from one offset to the next."""
+        """Records that lie one after the other in `data`, from one offset to the next."""
     def __len__(self) -> int: ...
     @overload
     def __getitem__(self, key: int, /) -> bytes: ...
@@ -77,9 +77,9 @@ class Reader(Iterator[bytes]):
     def tell(self) -> tuple[int, int]:
         """The number of the next record and its offset in the stream of frames."""
     def read_between(self, begin: int, end: int, record: int) -> None:
-        """Goes on with record number `record`, which begins at `begin`, and ends at `end`."""
+        """Continues with record number `record`, which begins at `begin`, and ends at `end`."""
     def resume(self) -> None:
-        """Lets reading go on where the file has grown since."""
+        """Lets reading continue where the file has grown since."""
     def _panic(self) -> None:
         """Panics while it reads, as a mistake in the core would; for tests."""
     def close(self) -> None: ...
@@ -126,7 +126,7 @@ class Indexing(Iterator[IndexedFile]):
     def __next__(self) -> IndexedFile: ...
 
 def keep_open(most: int) -> None:
-    """Keeps at most so many files of sequences open from now on."""
+    """Keeps at most that many files of sequences open from now on."""
 
 def compression_named(name: str) -> str:
     """TensorFlow's name of a compression, by any of its spellings; "auto" stays."""
@@ -150,7 +150,7 @@ class RecordSequence:
         limits: _n.Limits,
         memory_map: bool,
     ) -> None:
-        """Is the records of `files` from now on, one behind the other."""
+        """Is the records of `files` from now on, one after the other."""
     def _close(self) -> None: ...
     def _samples(self) -> list[int]: ...
     def _inflated(self) -> int | None:
@@ -196,7 +196,7 @@ class Salvage:
     def close(self) -> None: ...
 
 class _Batches(Iterator[Any]):
-    """Iterates over batches; none behind the last, or behind an error."""
+    """Iterates over batches; none after the last, or after an error."""
 
     def __next__(self) -> Any: ...
     def count_in(self, meter: Meter) -> None:
@@ -371,7 +371,7 @@ class Writer:
     def records(self) -> int: ...
     @property
     def old(self) -> tuple[int, int, bool]:
-        """How many records there were, torn bytes behind them, whether a dead writer left them."""
+        """How many records there were, torn bytes after them, whether a dead writer left them."""
     @property
     def digest(self) -> tuple[int, int, int] | None:
         """How many records, how many bytes, and their checksum, if a digest is kept."""
@@ -538,7 +538,7 @@ def decode_raw(
 def parse_tensors(
     records: Records | Iterable[bytes], dtype: str | None, max_bytes: int | None
 ) -> tuple[str, tuple[int, ...], Buffer, Buffer | None]:
-    """The type's name, the shape, the values one behind the other, and the offsets of strings."""
+    """The type's name, the shape, the values one after the other, and the offsets of strings."""
 
 def serialize_strings(shape: Sequence[int], values: Records | Iterable[bytes]) -> bytes:
     """A tensor of byte strings."""

@@ -19,9 +19,9 @@ MOST_BYTES = 8192
 
 
 def assert_resumes(ds: Resumable, steps: Iterable[int] | None = None, most: int = 1000) -> None:
-    """Check that iterators over `ds` go on from any state with what would have come next.
+    """Check that iterators over `ds` continue from any state with what would have come next.
 
-    At every step, before the first element and behind the last among them, the state is turned to
+    At every step, before the first element and after the last among them, the state is turned to
     JSON and back, loaded by another iterator, and the rest compared; its state right after loading
     must be one that gives the same again, and so must a state taken a step later.
 
@@ -70,7 +70,7 @@ def _check_rest(it: Any, elements: list[Any], step: int, is_whole: bool) -> None
         assert found, f"resumed at step {step}, it ends at step {number}"
         _check_equal(found[0][1], elements[number], number)
     if is_whole:
-        assert not list(zip(range(1), it, strict=False)), f"resumed at step {step}, it goes on"
+        assert not list(zip(range(1), it, strict=False)), f"resumed at step {step}, it continues"
 
 
 def _state(it: Any) -> Any:

@@ -70,7 +70,7 @@ def refusals(record: bytes) -> list[bool]:
         lambda record: tfrecs.decode_example(record, unknown_fields="ignore"),
         lambda record: tfrecs.decode_sequence_example(record, unknown_fields="ignore"),
         lambda record: tfrecs.decode_batch([record], unknown_fields="ignore"),
-        # So many that they are decoded column by column.
+        # Enough to be decoded column by column.
         lambda record: tfrecs.decode_batch([record] * 40, unknown_fields="ignore"),
         lambda record: tfrecs.decode_sequence_batch([record] * 40, unknown_fields="ignore"),
     ]

@@ -136,7 +136,7 @@ def answer(name: str, folder: Path) -> Any:
 
 
 def outcome(name: str, folder: Path, more: int) -> str:
-    """Run an operation with so many bytes of address space more; how it ended."""
+    """Run an operation with that many bytes of address space more; how it ended."""
     ear, mouth = os.pipe()
     child = os.fork()
     if child == 0:

@@ -92,7 +92,7 @@ class Sweep:
             yield f"something was saved: {left}"
 
     def all(self, most: int) -> Iterator[str]:
-        """Let every read fail in every way; of EIO and its kind, at most so many reads."""
+        """Let every read fail in every way; of EIO and its kind, at most that many reads."""
         self._reads_without_fault()
         for code in (*ERRORS, SHORT):
             for forever in (False, True):

@@ -120,7 +120,7 @@ def test_each_epoch_is_a_pass(ds: tfrecs.Dataset, is_built: bool, shuffle: bool)
         model = keras.Sequential([keras.layers.Dense(1)])
         model.compile("sgd", "mse")
     assert trained(data, model, epochs=3, shuffle=shuffle) == order(ds, 3)
-    # Further calls go on counting, also of a model that is compiled, and so built, anew.
+    # Further calls continue counting, also of a model that is compiled, and so built, anew.
     assert trained(data, model, epochs=2) == order(ds, 2, 3)
     model.compile("sgd", "mse", metrics=["mae"])
     assert trained(data, model) == order(ds, 1, 5)

@@ -53,7 +53,7 @@ def start(ds: tfrecs.Dataset, context: str, workers: int, patience: float) -> fl
 def run(
     context: str, starts: int, workers: int, patience: float, pause: float
 ) -> tuple[float, float]:
-    """Start so many loaders beside threads that read; return the seconds, and the longest wait."""
+    """Start loaders beside threads that read; return the seconds, and the longest wait."""
     stop = threading.Event()
 
     def read(ds: tfrecs.Dataset) -> None:

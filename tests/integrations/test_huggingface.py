@@ -254,14 +254,14 @@ def test_resumed_on_the_way(path: Path, plan: str, step: str) -> None:
     it.close()
 
 
-@pytest.mark.parametrize("how", ["in turn", "drawn", "one behind the other"])
+@pytest.mark.parametrize("how", ["in turn", "drawn", "one after the other"])
 def test_resumed_among_others(path: Path, how: str) -> None:
     ds = tfrecs.Dataset(path, {"n": SPEC["n"]}).shuffle(3)
 
     def made() -> Any:
         theirs = datasets.Dataset.from_dict({"n": list(range(100, 130))})
         three = [ds.batch(8).to_hf(), ds.to_hf(), theirs.to_iterable_dataset(num_shards=2)]
-        if how == "one behind the other":
+        if how == "one after the other":
             return datasets.concatenate_datasets(three)
         drawn = {"probabilities": [0.2, 0.5, 0.3], "seed": 1} if how == "drawn" else {}
         return datasets.interleave_datasets(three, **drawn)

@@ -1,4 +1,4 @@
-"""docs/guides/huggingface.md as it stands; its program is killed, and goes on."""
+"""docs/guides/huggingface.md as it stands; its program is killed, and continues."""
 
 import io
 import os

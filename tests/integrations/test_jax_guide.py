@@ -1,4 +1,4 @@
-"""docs/guides/jax.md as it stands, where JAX is; its program is killed, and goes on."""
+"""docs/guides/jax.md as it stands, where JAX is; its program is killed, and continues."""
 
 import io
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""docs/guides/keras.md as it stands, on each backend; its program is killed, and goes on."""
+"""docs/guides/keras.md as it stands, on each backend; its program is killed, and continues."""
 
 import io
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""docs/guides/scikit_learn.md as it stands; its program is killed, and goes on."""
+"""docs/guides/scikit_learn.md as it stands; its program is killed, and continues."""
 
 import io
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""docs/guides/pytorch.md as it stands, where PyTorch is; its program is killed, and goes on."""
+"""docs/guides/pytorch.md as it stands, where PyTorch is; its program is killed, and continues."""
 
 import importlib
 import io

@@ -1,4 +1,4 @@
-"""PyTorch's loaders stop and go on: our own, without workers, and torchdata's."""
+"""PyTorch's loaders stop and continue: our own, without workers, and torchdata's."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_a_loader_goes_on_where_it_was(ds: tfrecs.Dataset, ahead: bool) -> None:
         assert numbers(itertools.islice(rest, len(order) - stop)) == order[stop:]
 
 
-def test_a_state_behind_the_end_is_the_next_epoch(ds: tfrecs.Dataset) -> None:
+def test_a_state_after_the_end_is_the_next_epoch(ds: tfrecs.Dataset) -> None:
     loader = ds.batch(32).to_torch_loader()
     numbers(loader)
     again = ds.batch(32).to_torch_loader()

@@ -52,7 +52,7 @@ def workers_of(ds: tfrecs.Dataset, part: Part, workers: int, epoch: int = 0, bas
 
 
 def stopped(ds: tfrecs.Dataset, part: Part, workers: int, steps: int) -> list[Any]:
-    """The states of a rank's workers behind so many of its elements."""
+    """The states of a rank's workers after that many of its elements."""
     its = workers_of(ds, part, workers)
     for _, it in zip(range(steps), itertools.cycle(its), strict=False):
         next(it)
@@ -140,7 +140,7 @@ def test_stateful_loaders_with_other_workers(
         dataset.load_state_dict(state)
         resumed = loader(dataset, after, context)
         assert numbers(resumed) == order[stop:]
-        # What comes behind is the next epoch, of this loader as of others.
+        # What comes after is the next epoch, of this loader as of others.
         assert numbers(resumed) == expected(batches, 1)
         plainly = batches.to_torch_loader()
         plainly.load_state_dict(state)
@@ -210,7 +210,7 @@ def test_states_that_are_some_steps_old(ds: tfrecs.Dataset, every: int) -> None:
 
 
 def test_batches_that_the_loader_makes(ds: tfrecs.Dataset) -> None:
-    """Each worker makes batches of its own elements, so others cannot go on between any two."""
+    """Each worker makes batches of its own elements, so others cannot continue between any two."""
     first = loader(ds.to_torch(), 2, batch_size=10)
     it = iter(first)
     next(it)

@@ -330,7 +330,7 @@ def test_from_several_threads_at_once() -> None:
     assert warnings.filters == filters
 
 
-def test_no_thread_is_left_behind() -> None:
+def test_no_thread_is_left_after() -> None:
     before = threading.active_count()
     tfrecs.decode_image(FILES, num_threads=4)
     with pytest.raises(tfrecs.ParseError):

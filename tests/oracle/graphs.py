@@ -24,7 +24,7 @@ def failed(tf: Any, run: Any) -> Any:
 
 
 def drained(tf: Any, sess: Any, fetches: Any, most: int = 30) -> list[Any]:
-    """What threads of queue runners make of something, up to its end, or so many."""
+    """What threads of queue runners make of something, up to its end, or that many."""
     sess.run([tf.global_variables_initializer(), tf.local_variables_initializer()])
     coord = tf.train.Coordinator()
     threads = tf.train.start_queue_runners(sess, coord)

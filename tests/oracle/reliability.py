@@ -90,7 +90,7 @@ class Count:
     lost: int = 0
 
     def add(self, found: list[bytes], failed: bool, whole: int) -> None:
-        """Count a file, of which so many records are whole in front of the damage."""
+        """Count a file, of which that many records are whole in front of the damage."""
         self.cases += 1
         self.told += failed
         self.silent += not failed
@@ -142,7 +142,7 @@ def trailers(step: int) -> Iterator[tuple[bytes, str, int]]:
 
 
 def followed(step: int) -> Iterator[tuple[bytes, str, int]]:
-    """A second zlib stream, which only some read, behind the first."""
+    """A second zlib stream, which only some read, after the first."""
     del step
     yield zlib.compress(PLAIN) * 2, "ZLIB", len(RECORDS)
 

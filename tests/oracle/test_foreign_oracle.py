@@ -103,7 +103,7 @@ def test_buckets_padded_to_boundaries(lengths: list[int], edges: set[int]) -> No
                 list(refused)
             except error:
                 continue
-            raise AssertionError("a length behind all boundaries was not refused")
+            raise AssertionError("a length after all boundaries was not refused")
         return
     expected = [batch.tolist() for batch in theirs.as_numpy_iterator()]
     assert [batch.tolist() for batch in made] == expected

@@ -310,7 +310,7 @@ def test_damage_to_jpeg(seed: int, data: st.DataObject) -> None:
 
 
 def damaged(whole: bytes, data: st.DataObject, begin: int) -> bytes:
-    """Some changed bytes behind `begin`, and perhaps an end that is missing."""
+    """Some changed bytes after `begin`, and perhaps an end that is missing."""
     end = data.draw(st.just(len(whole)) | st.integers(begin, len(whole)))
     changed = bytearray(whole[:end])
     for place in data.draw(st.lists(st.integers(begin, max(end - 1, begin)), max_size=2)):

@@ -227,7 +227,7 @@ def test_take_and_skip(rows: list[Row], name: str, count: int, native: bool) -> 
 @randomly(60)
 @given(ROWS, st.one_of(st.none(), COUNTS), st.integers(1, 5), st.booleans())
 def test_repeat(rows: list[Row], count: int | None, n: int, native: bool) -> None:
-    """Batches go on across epochs; one without end goes on."""
+    """Batches continue across epochs; one without end continues."""
     pair = Pair(rows).only("n")
     if native:
         pair.ours = Pair(rows).ours.map(lambda row: row["n"])
@@ -336,7 +336,7 @@ def both_batched(files: list[str] | str, arguments: dict[str, Any]) -> Iterator[
 
 
 def numbered(sizes: list[int], folder: str) -> None:
-    """Write files of so many rows, numbered on."""
+    """Write files of that many rows, numbered on."""
     n = 0
     for shard, size in enumerate(sizes):
         rows = [

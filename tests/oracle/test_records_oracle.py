@@ -326,10 +326,10 @@ def test_flip_every_byte(tmp_path: Path) -> None:
         assert isinstance(ours[1], tfrecs.CorruptRecordError)
 
 
-def test_members_that_end_behind_a_piece_that_tensorflow_reads(tmp_path: Path) -> None:
+def test_members_that_end_after_a_piece_that_tensorflow_reads(tmp_path: Path) -> None:
     """It reads 256 KiB at a time, and where the last piece begins with a trailer it reads no more.
 
-    So no member of ours ends there: of these sizes, sixteen one behind the other would.
+    So no member of ours ends there: of these sizes, sixteen one after the other would.
     """
     path = tmp_path / "members.gz"
     noise = random.Random(SEED).randbytes(262_144)
@@ -337,5 +337,5 @@ def test_members_that_end_behind_a_piece_that_tensorflow_reads(tmp_path: Path) -
         with tfrecs.RecordWriter(path) as out:
             out.write(noise[:size])
             out.flush()
-            out.write(b"behind it")
-        assert tf_read(path, "GZIP") == our_read(path) == [noise[:size], b"behind it"], size
+            out.write(b"after it")
+        assert tf_read(path, "GZIP") == our_read(path) == [noise[:size], b"after it"], size

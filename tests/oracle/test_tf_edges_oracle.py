@@ -159,7 +159,7 @@ OTHERS: dict[str, Program] = {
     ),
     "two passes of a cache": lambda tf: [list(kept := numbers(tf, 3).cache()), list(kept)],
     "next and get_next": lambda tf: [next(it := iter(numbers(tf, 2))), it.get_next(), next(it, 0)],
-    "behind the end": lambda tf: [next(it := iter(numbers(tf, 1))), it.get_next()],
+    "after the end": lambda tf: [next(it := iter(numbers(tf, 1))), it.get_next()],
     "no shape": lambda tf: [
         str(tf.TensorShape(None)),
         repr(tf.TensorShape(None)),

@@ -1,4 +1,4 @@
-"""docs/guides/tensorflow.md as it stands; its program is killed, and goes on."""
+"""docs/guides/tensorflow.md as it stands; its program is killed, and continues."""
 
 import io
 from pathlib import Path

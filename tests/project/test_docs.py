@@ -88,7 +88,7 @@ class Command:
 
 
 def commands(block: Block) -> Iterator[Command]:
-    r"""The commands of a console block; one that ends in \ goes on in the next line."""
+    r"""The commands of a console block; one that ends in \ continues in the next line."""
     for match in re.finditer(r"^\$ ((?:.*\\\n)*.*)\n((?:(?!\$ ).*\n)*)", block.text, re.MULTILINE):
         yield Command(match[1], match[2], block.line + block.text.count("\n", 0, match.start()))
 

@@ -26,8 +26,14 @@ MISFIT = re.compile(
 # Words that nobody else in the field uses, in code, comments, docs and tests.
 DIALECT = re.compile(
     r"manieth|[Oo]f the operating system[.,;]"
-    r"|(?:^|[.!?:] |//[/!]? |# |\"\"\")Who(?:ever)? \w+",
+    r"|(?:^|[.!?:] |//[/!]? |# |\"\"\")Who(?:ever)? \w+"
+    r"|\bso many\b|\b[Gg]o(?:es)? on\b|\b\w*[Bb]ehind\w*",
     re.MULTILINE,
+)
+# "Behind" means "after" in the dialect; what is left behind, and what is behind a function, is not.
+IDIOM = re.compile(
+    r"\b(?:leav\w*|left|stay\w*)\b[^.;]{0,60}?\bbehind\b|left_behind\w*|leaves_no_thread_behind"
+    r"|(?:library|rules) behind|behind_the_writers_back"
 )
 FOLDERS = ["python", "crates", "tests", "bench", "examples", "docs"]
 PAGES = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "fuzz/README.md"]
@@ -44,7 +50,9 @@ def sources() -> list[Path]:
 
 
 def test_the_dialect_is_found() -> None:
-    for text in ("every so manieth", "# Who reads waits.", "Of the operating system.", "x. Who is"):
+    texts = ["every so manieth", "# Who reads waits.", "Of the operating system.", "x. Who is"]
+    texts += ["so many bytes", "one behind the other", "it goes on"]
+    for text in texts:
         assert DIALECT.search(text), text
     assert not DIALECT.search("the operating system refused; those who read wait")
 
@@ -53,7 +61,7 @@ def test_no_text_is_in_the_dialect() -> None:
     found = {
         str(path.relative_to(REPO)): matches
         for path in sources()
-        if (matches := DIALECT.findall(path.read_text()))
+        if (matches := DIALECT.findall(IDIOM.sub("", path.read_text())))
     }
     assert found == {}
 

@@ -36,7 +36,7 @@ def metadata(plugin: str) -> bytes:
 
 
 def tensor(name: str, dtype: int, content: bytes, *, shape: tuple[int, ...] = ()) -> bytes:
-    """A Value with a tensor: `content` are the fields behind its dtype and shape."""
+    """A Value with a tensor: `content` are the fields after its dtype and shape."""
     dims = b"".join(delimited(2, number(1, size)) for size in shape)
     proto = number(1, dtype) + delimited(2, dims) + content
     return delimited(1, name.encode()) + delimited(8, proto)

@@ -1,4 +1,4 @@
-"""A guide in docs/guides as it stands, and its program `train.py`, which is killed, and goes on."""
+"""A guide in docs/guides as it stands, and its program `train.py`, which is killed and resumes."""
 
 import os
 import re
@@ -25,7 +25,7 @@ class Guide:
         checkpoint: What is written at each step.
         weights: What is written at the end.
         environment: What the program is to find in its environment.
-        shows_rest: Whether the loss of an epoch that goes on is that of the rest.
+        shows_rest: Whether the loss of an epoch that continues is that of the rest.
     """
 
     name: str

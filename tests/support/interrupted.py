@@ -25,13 +25,13 @@ PRELUDE = """
         else:
             print("it ended by itself", flush=True)
 """
-# What goes on after the interrupt, in the same process.
+# What continues after the interrupt, in the same process.
 EPILOGUE = """
     out = tfrecs.RecordWriter(path + ".after")
     out.write(b"fine")
     out.close()
     assert list(tfrecs.RecordReader(path + ".after")) == [b"fine"]
-    print("went on", flush=True)
+    print("continued", flush=True)
 """
 
 

@@ -37,7 +37,7 @@ def dataset(paths: str) -> tfrecs.Dataset:
 
 
 def expected(paths: str, epochs: int) -> list[list[int]]:
-    """The numbers of each batch of so many epochs."""
+    """The numbers of each batch of that many epochs."""
     ds = dataset(paths)
     passes = [[batch["number"].tolist() for batch in ds] for _ in range(epochs)]
     assert passes[0] != passes[1]

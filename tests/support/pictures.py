@@ -36,7 +36,7 @@ def png(
 ) -> bytes:
     """A PNG file; pixels of shape (height, width, channels), or with a palette of 1 channel.
 
-    `chunks` stand before the pixels, which come in so many pieces.
+    `chunks` stand before the pixels, which come in that many pieces.
     """
     height, width, channels = pixels.shape
     bits = depth or pixels.dtype.itemsize * 8

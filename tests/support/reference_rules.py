@@ -317,7 +317,7 @@ def _padded(feature: Repeated, rows: list[list[Value]]) -> Dense:
 
 
 def _ragged(feature: Divided, nests: list[Nest], outer: list[list[int]]) -> Ragged | Dense:
-    """Nests one behind the other, below levels of rows whose lengths are given."""
+    """Nests one after the other, below levels of rows whose lengths are given."""
     flat = _flat(feature, nests)
     depth = _depth(feature)
     if not depth:  # elements that nothing divides are counted where they are rows themselves

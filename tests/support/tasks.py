@@ -25,7 +25,7 @@ def own_threads() -> int:
 
 
 def has_threads(count: int) -> bool:
-    """Whether there are soon so many: at first one has no name yet, and one that was joined is
+    """Whether there are soon that many: at first one has no name yet, and one that was joined is
     listed for some milliseconds still.
     """
     until = time.monotonic() + 10

@@ -284,7 +284,7 @@ def _put(message: Any, kind: Kind, values: list[Any]) -> None:
 
 @st.composite
 def mutants(draw: Callable[..., Any]) -> bytes:
-    """A message with some of its bytes changed, or with another one behind it."""
+    """A message with some of its bytes changed, or with another one after it."""
     data = bytearray(draw(messages(sound=False)).SerializeToString())
     for _ in range(draw(st.integers(0, 3))):
         at, how = draw(st.integers(0, len(data))), draw(st.integers(0, 4))

@@ -278,7 +278,7 @@ def test_a_few_bytes_announce_no_memory(name: str, dims: list[int]) -> None:
 def test_the_limit() -> None:
     data = message_of("float32", [1000, 1000], float_val=[0.5]).SerializeToString()
     limit = 32 * len(data) + 1_000_000
-    text = f"^the values would take 4000000 bytes, more than the limit of {limit}: if so many"
+    text = f"^the values would take 4000000 bytes, more than the limit of {limit}: if that many"
     with pytest.raises(tfrecs.ParseError, match=text):
         tfrecs.parse_tensor(data)
     assert tfrecs.parse_tensor(data, max_bytes=4_000_000).tolist() == [[0.5] * 1000] * 1000

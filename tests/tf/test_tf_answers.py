@@ -140,7 +140,7 @@ def test_types_of_numpy_function_are_checked_in_datasets_only() -> None:
 
 
 def passes(counts: list[int]) -> Any:
-    """Return a dataset of a generator whose passes have so many elements, then none."""
+    """Return a dataset of a generator whose passes have that many elements, then none."""
     left = iter(counts)
     return tf.data.Dataset.from_generator(lambda: iter(range(next(left, 0))), tf.int32, ())
 

@@ -1,4 +1,4 @@
-"""`tfrecs.tf.data`: what runs natively, and what plans and states there are behind it."""
+"""`tfrecs.tf.data`: what runs natively, and what plans and states there are after it."""
 
 import gc
 import json
@@ -172,7 +172,7 @@ def test_batches_are_parsed_natively() -> None:
     assert sorted(int(n) for batch in ds for n in batch["id"]) == list(range(10))
 
 
-def test_shuffled_and_batched_behind_parsing_it_is_still_native() -> None:
+def test_shuffled_and_batched_after_parsing_it_is_still_native() -> None:
     ds = tf.data.TFRecordDataset("ids.tfrecord").map(Counted(lambda features: features["id"]))
     ds = ds.shuffle(5, seed=1).repeat(2).batch(3)
     assert repr(ds).splitlines()[-2:] == ["  .batch(3)", "  .map(id)"]
@@ -233,7 +233,7 @@ def test_plans_resume(make: Any) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="what is open is told by Linux")
-def test_a_pass_that_is_left_leaves_nothing_behind() -> None:
+def test_a_pass_that_is_left_leaves_nothing_after() -> None:
     before = descriptors()
     for _ in range(20):
         it = iter(tf.data.TFRecordDataset(["ids.tfrecord"] * 3, num_parallel_reads=2).batch(2))

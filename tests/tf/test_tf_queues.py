@@ -167,7 +167,7 @@ def test_batches_that_are_padded_and_of_many() -> None:
         assert made.tolist() == [[1], [2], [1], [2]]
 
 
-def test_shuffled_batches_leave_some_behind() -> None:
+def test_shuffled_batches_leave_some_after() -> None:
     ids = tf.train.shuffle_batch(
         [record(num_epochs=3)["id"]], 2, capacity=9, min_after_dequeue=7, seed=1
     )

@@ -1,6 +1,6 @@
 """Files that are overwritten, or cut anywhere and then appended to; two writers at once.
 
-`run(cases, seed)` tries so many: until a writer has closed, the old file is there as it was; what
+`run(cases, seed)` tries `cases`: until a writer has closed, the old file is there as it was; what
 is whole in a cut one stays, and a second writer is refused.
 """
 
@@ -59,7 +59,7 @@ def overwrite(path: Path, codec: str, rng: random.Random) -> str | None:
 
 
 def append(path: Path, codec: str, rng: random.Random) -> str | None:
-    """What can be read of a file that ends anywhere stays, and what is new stands behind it."""
+    """What can be read of a file that ends anywhere stays, and what is new stands after it."""
     records, data = written(path, codec, rng)
     data = data[: rng.randrange(len(data) + 1)]
     path.write_bytes(data)
@@ -79,7 +79,7 @@ def append(path: Path, codec: str, rng: random.Random) -> str | None:
 
 
 def run(cases: int, seed: int) -> tuple[int, list[str]]:
-    """Try so many; what was wrong."""
+    """Try that many; what was wrong."""
     failures = []
     with folder() as here, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of records that are torn

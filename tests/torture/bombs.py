@@ -1,6 +1,6 @@
 """A little gzip or zlib that inflates to very much: a limit, or constant memory.
 
-`run(cases, seed)` makes bombs of so many megabytes each (10,240 for the bar) and reads them in
+`run(cases, seed)` makes bombs of `cases` megabytes each (10,240 for the bar) and reads them in
 several ways, in processes of their own.
 """
 
@@ -24,7 +24,7 @@ GZIP_HEADER = b"\x1f\x8b\x08\0\0\0\0\0\0\xff"
 
 
 def in_one_stream(codec: str, first: bytes, block: bytes, times: int) -> Iterator[bytes]:
-    """`first`, and so many times `block`, deflated as one stream: each block once, and copied."""
+    """`first`, and that many times `block`, deflated as one stream: each block once, and copied."""
     deflater = zlib.compressobj(9, zlib.DEFLATED, -15)
     yield GZIP_HEADER if codec == "GZIP" else b"\x78\x9c"
     yield deflater.compress(first) + deflater.flush(zlib.Z_FULL_FLUSH)
@@ -103,7 +103,7 @@ def bombs(here: Path, megabytes: int) -> Iterator[tuple[str, str, dict[str, str]
 
 
 def run(cases: int, seed: int) -> tuple[int, list[str]]:
-    """Read bombs of so many megabytes; what was wrong."""
+    """Read bombs of that many megabytes; what was wrong."""
     failures, count = [], 0
     with folder() as here:
         small = str(frames.save(here / "small", frames.plain([b"one"])))

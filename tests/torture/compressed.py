@@ -1,6 +1,6 @@
 """Compressed files, damaged, taken apart, followed by something, or called something else.
 
-`run(cases, seed)` tries so many; what is wrong must be said, and what comes before it must come.
+`run(cases, seed)` tries `cases`; what is wrong must be said, and what comes before it must come.
 """
 
 import random
@@ -37,7 +37,7 @@ def one(codec: str, records: list[bytes], rng: random.Random) -> bytes:
 
 
 def followed(records: list[bytes], rng: random.Random) -> Case:
-    """Padding, garbage, or the beginning of another stream, behind the end."""
+    """Padding, garbage, or the beginning of another stream, after the end."""
     codec = rng.choice(["GZIP", "ZLIB"])
     junk = rng.choice(
         [
@@ -119,7 +119,7 @@ def attempt(path: Path, records: list[bytes], case: Case) -> str | None:
 
 
 def run(cases: int, seed: int) -> tuple[int, list[str]]:
-    """Read so many files; what was wrong."""
+    """Read that many files; what was wrong."""
     failures = []
     with folder() as here:
         for number in range(cases):

@@ -1,6 +1,6 @@
 """Files and pipes that end at every byte: what is whole comes, what is cut is said to be.
 
-`run(cases, seed)` tries so many cuts (all, if there are no more).
+`run(cases, seed)` tries `cases` cuts (all, if there are no more).
 """
 
 import os
@@ -76,7 +76,7 @@ def wrong_with(path: Path, ends: set[int], cut: int) -> str | None:
 
 
 def run(cases: int, seed: int) -> tuple[int, list[str]]:
-    """Cut files at so many places; what was wrong."""
+    """Cut files at that many places; what was wrong."""
     every = [(name, cut) for name, (data, _) in files().items() for cut in range(len(data) + 1)]
     if cases < len(every):
         every = random.Random(seed).sample(every, cases)

@@ -1,6 +1,6 @@
 """Every other value of every byte of a file: an error that says where, and no wrong record.
 
-`run(cases, seed)` tries so many of them (all, if there are no more), read through, by read_batch
+`run(cases, seed)` tries `cases` of them (all, if there are no more), read through, by read_batch
 and by number.
 """
 
@@ -14,7 +14,7 @@ import tfrecs
 from torture.drained import drained, folder, in_batches, misplaced
 
 RECORDS = [b"first", b"", b"x" * 60, bytes(range(90)), b"\0", b"\xff" * 33, b"7", b"8" * 80]
-RECORDS += [b"nine, and behind it", b"last"]
+RECORDS += [b"nine, and after it", b"last"]
 STARTS = frames.starts(RECORDS)
 PLAIN = frames.plain(RECORDS)
 FIELDS = ("checksum of its length field", "checksum of its data")
@@ -42,7 +42,7 @@ def wrong_with(path: Path, place: int) -> str | None:
 
 
 def by_number(path: Path, record: int) -> str | None:
-    """Records that lie before, and behind, are found by number, if anything is."""
+    """Records that lie before, and after, are found by number, if anything is."""
     try:
         records = tfrecs.open(path, index="memory", num_threads=1)
     except tfrecs.CorruptRecordError as damage:
@@ -59,7 +59,7 @@ def by_number(path: Path, record: int) -> str | None:
 
 
 def run(cases: int, seed: int) -> tuple[int, list[str]]:
-    """Change so many bytes, one at a time; what was wrong."""
+    """Change that many bytes, one at a time; what was wrong."""
     failures, count = [], 0
     with folder() as here:
         path = here / "flipped"

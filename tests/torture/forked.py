@@ -58,7 +58,7 @@ def ended(process: int) -> str:
 
 
 def run(cases: int, seed: int) -> tuple[int, list[str]]:
-    """Fork so many times, each time as soon as the first records have come."""
+    """Fork that many times, each time as soon as the first records have come."""
     failures = []
     ballast = heavy()
     with folder() as place:

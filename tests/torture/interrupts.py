@@ -25,7 +25,7 @@ PRELUDE = """
         print("ready", flush=True)
     try:
 """
-# Each goes on until it is stopped; `path` must not be there in the end.
+# Each continues until it is stopped; `path` must not be there in the end.
 WAYS = {
     "write": """
         with tfrecs.RecordWriter(path) as out:
@@ -95,7 +95,7 @@ def one_case(folder: Path, rng: random.Random, longest: float) -> str | None:
 
 
 def run(cases: int, seed: int, longest: float = 0.2) -> tuple[int, list[str]]:
-    """Interrupt so many writers; what was wrong."""
+    """Interrupt that many writers; what was wrong."""
     failures = []
     for case in range(cases):
         number = seed * 1_000_003 + case

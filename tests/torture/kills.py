@@ -180,7 +180,7 @@ def go_on(case: Case, path: Path, there: list[bytes]) -> str | None:
             return f"{len(there)} records are there, and {out.num_old_records} are gone on with"
         out.write(b"the rest")
     if list(tfrecs.RecordReader(path)) != [*there, b"the rest"]:
-        return "going on has changed what was there"
+        return "continuing has changed what was there"
     return f"{len(left)} leftovers in the end" if (left := tfrecs.leftovers(path)) else None
 
 
@@ -212,7 +212,7 @@ def here(cases: int, seed: int) -> list[str]:
 
 
 def run(cases: int, seed: int) -> tuple[int, list[str]]:
-    """Kill so many writers, in a process of its own, which can be forked: no thread is in it."""
+    """Kill that many writers, in a process of its own, which can be forked: no thread is in it."""
     command = [sys.executable, __file__, str(cases), str(seed)]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     return cases, json.loads(done.stdout)

@@ -1,6 +1,6 @@
 """Headers that announce what is not there, from 2^20 to 2^64 bytes, with a checksum that is right.
 
-`run(cases, seed)` tries so many lengths (all, if there are no more) in every codec and every way of
+`run(cases, seed)` tries `cases` lengths (all, if there are no more) in every codec and every way of
 reading. Each is refused as cut off, and all together they take less than a megabyte or two, in a
 process that could not have more than 64 MiB of address space for it.
 """
@@ -67,7 +67,7 @@ for path in arguments["paths"]:
 
 
 def run(cases: int, seed: int) -> tuple[int, list[str]]:
-    """Try so many lengths; what was wrong."""
+    """Try that many lengths; what was wrong."""
     lengths = LENGTHS
     if cases < len(lengths):
         lengths = random.Random(seed).sample(lengths, cases)

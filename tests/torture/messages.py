@@ -1,6 +1,6 @@
 """Messages made to cost: depth, empty features, packed counts, long varints, repeated names.
 
-`run(cases, seed)` makes each of about so many bytes, of twice as many, and of twenty times as many:
+`run(cases, seed)` makes each of about `cases` bytes, of twice as many, and of twenty times as many:
 all are decoded or refused, and twice the bytes may take 2.3 times the time. (Memory, 32 times the
 input, is a Rust test: allocations.rs.)
 """
@@ -18,7 +18,7 @@ import tfrecs
 
 # Twice the input may take so much more time.
 MOST = 2.3
-# So many times the size is not measured, but must be decoded or refused as well.
+# At this many times the size nothing is measured, but decoding must end or be refused.
 LARGE = 20
 # What takes less than this is not measured.
 LEAST_SECONDS = 0.005
@@ -51,7 +51,7 @@ def entry(name: bytes, feature: bytes) -> bytes:
 
 
 def groups(size: int) -> bytes:
-    """As deep as it is long, behind a field that nobody knows."""
+    """As deep as it is long, after a field that nobody knows."""
     return b"\x7b" * (size // 2) + b"\x7c" * (size // 2)
 
 
@@ -223,7 +223,7 @@ def wrong_with(
 
 
 def run(cases: int, seed: int) -> tuple[int, list[str]]:
-    """Decode messages of so many bytes; what was wrong."""
+    """Decode messages of that many bytes; what was wrong."""
     order = random.Random(seed).sample(BOMBS, len(BOMBS))
     failures = []
     gc.disable()

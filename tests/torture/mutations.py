@@ -187,7 +187,7 @@ def one_case(folder: Path, seed: int, codec: str) -> str | None:
 
 
 def run(cases: int, seed: int, codec: str | None = None) -> tuple[int, list[str]]:
-    """Try so many mutations; how many, and those that were not noticed."""
+    """Try that many mutations; how many, and those that were not noticed."""
     failures = []
     for case in range(cases):
         with tempfile.TemporaryDirectory() as name:

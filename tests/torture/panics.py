@@ -1,6 +1,6 @@
-"""A mistake in the core: an exception in Python, after which all goes on.
+"""A mistake in the core: an exception in Python, after which all continues.
 
-`run(cases, seed)` lets readers panic so many times, on several threads at once too.
+`run(cases, seed)` lets readers panic `cases` times, on several threads at once too.
 """
 
 import frames
@@ -44,7 +44,7 @@ if PanicException.__module__ != "pyo3_runtime":
 
 
 def run(cases: int, seed: int) -> tuple[int, list[str]]:
-    """Panic so many times; what was wrong."""
+    """Panic that many times; what was wrong."""
     del seed
     with folder() as here:
         path = str(frames.save(here / "a", frames.plain([b"one", b"two", b"three"])))

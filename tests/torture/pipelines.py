@@ -1,4 +1,4 @@
-"""Random pipelines: of each, every state is loaded, and what comes behind it compared.
+"""Random pipelines: of each, every state is loaded, and what comes after it compared.
 
 `run(cases, seed)` returns how many there were, and what went wrong.
 """
@@ -108,7 +108,7 @@ def pipeline(rng: random.Random, paths: list[Path]) -> tfrecs.Dataset:
 
 
 def run(cases: int, seed: int) -> tuple[int, list[str]]:
-    """Try so many pipelines; what was wrong."""
+    """Try that many pipelines; what was wrong."""
     failures = []
     with folder() as here:
         paths, records = [], iter(range(1000))

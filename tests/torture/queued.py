@@ -93,7 +93,7 @@ PROGRAMS = [in_batches, in_a_queue, one_by_one]
 
 
 def drained(session: Any, fetched: Any, most: int) -> list[int]:
-    """What comes, up to the end, or so many runs."""
+    """What comes, up to the end, or that many runs."""
     seen: list[int] = []
     try:
         for _ in range(most):
@@ -191,7 +191,7 @@ def left_behind() -> str | None:
 
 
 def run(cases: int, seed: int) -> tuple[int, list[str]]:
-    """Run so many."""
+    """Run that many."""
     rng, failures = random.Random(seed), []
     with folder() as place:
         names = written(place)

@@ -1,6 +1,6 @@
 """Every other value of every byte, and every cut: all that is undamaged comes, and nothing else.
 
-`run(cases, seed)` tries so many (all, if there are no more). (Several damages at a time, and
+`run(cases, seed)` tries `cases` (all, if there are no more). (Several damages at a time, and
 records that hold records, are Rust tests: salvage.rs.)
 """
 
@@ -41,7 +41,7 @@ def wrong_with(path: Path, case: Case) -> str | None:
 
 
 def run(cases: int, seed: int) -> tuple[int, list[str]]:
-    """Salvage so many files; what was wrong."""
+    """Salvage that many files; what was wrong."""
     every = [(place, change) for place in range(len(PLAIN)) for change in range(1, 256)]
     every += [(cut, 0) for cut in range(len(PLAIN) + 1)]
     if cases < len(every):

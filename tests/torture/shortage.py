@@ -1,6 +1,6 @@
 """Reading with less and less address space: an error, or the records, and never an abort.
 
-`run(cases, seed)` tries so many sizes of it, each in a process of its own. (The n-th failing
+`run(cases, seed)` tries `cases` sizes of it, each in a process of its own. (The n-th failing
 read and the n-th failing allocation are Rust tests: io_failures.rs, no_memory.rs.)
 """
 
@@ -54,7 +54,7 @@ def is_fixed(end: str) -> bool:
 
 
 def run(cases: int, seed: int) -> tuple[int, list[str]]:
-    """Try so many amounts of address space; what was wrong."""
+    """Try that many amounts of address space; what was wrong."""
     rng, failures = random.Random(seed), []
     with folder() as here:
         small = str(frames.save(here / "small", frames.plain([b"one"])))

@@ -1,7 +1,7 @@
 """Indices that are damaged, cut, of another file or of another time: never a wrong record.
 
-`run(cases, seed)` tries so many: every other value of every byte of an index, every cut (all of
-them, if there are no more), and as many changes of the file behind its index.
+`run(cases, seed)` tries `cases`: every other value of every byte of an index, every cut (all of
+them, if there are no more), and as many changes of the file after its index.
 """
 
 import os
@@ -93,7 +93,7 @@ def stale(here: Path, number: int, rng: random.Random) -> str | None:
 
 
 def run(cases: int, seed: int) -> tuple[int, list[str]]:
-    """Try so many indices; what was wrong."""
+    """Try that many indices; what was wrong."""
     warnings.simplefilter("ignore", RuntimeWarning)  # of indices that are none
     rng, failures, count = random.Random(seed), [], 0
     with folder() as here:

@@ -1,6 +1,6 @@
 """Ctrl-C at random times while files are read, or indices made: heard at once, nothing left.
 
-`run(cases, seed)` interrupts so many processes. (Writing: interrupts.py.)
+`run(cases, seed)` interrupts `cases` processes. (Writing: interrupts.py.)
 """
 
 import os
@@ -34,7 +34,7 @@ def forever(work):
         work()
 try:
 """
-# Each goes on until it is stopped.
+# Each continues until it is stopped.
 WAYS = {
     "records": "forever(lambda: list(tfrecs.RecordReader(gzip)))",
     "batches": "forever(lambda: tfrecs.RecordReader(gzip).read_batch(10**9))",
@@ -114,7 +114,7 @@ def left_behind(here: Path) -> str | None:
 
 
 def run(cases: int, seed: int) -> tuple[int, list[str]]:
-    """Interrupt so many processes; what was wrong."""
+    """Interrupt that many processes; what was wrong."""
     failures = []
     with folder() as here:
         make(here)

@@ -16,7 +16,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 TESTS = Path(__file__).parents[1]
-# Of a row that goes wrong in many ways, so many are shown.
+# Of a row that goes wrong in many ways, that many are shown.
 SHOWN = 5
 
 
@@ -94,7 +94,7 @@ def find_tests() -> None:
 
 
 def outcomes(rows: list[Row], scale: float, seed: int, jobs: int) -> Iterator[tuple[Row, Outcome]]:
-    """Run rows, so many at a time; they come in order."""
+    """Run rows, that many at a time; they come in order."""
     spawn = get_context("spawn")
     with ProcessPoolExecutor(jobs, spawn, initializer=find_tests) as pool:
         futures: list[tuple[Row, Future[Outcome]]] = [

@@ -37,7 +37,7 @@ class Model(lightning.LightningModule):  # type: ignore[misc, name-defined, unus
 
 
 def trained(paths: str, folder: Path, resume_from: Path | None = None) -> Model:
-    """Train for EPOCHS, with a checkpoint behind each step."""
+    """Train for EPOCHS, with a checkpoint after each step."""
     torch.manual_seed(0)
     model = Model()
     every_step = ModelCheckpoint(folder, "{step}", every_n_train_steps=1, save_top_k=-1)

@@ -40,7 +40,7 @@ class FromLoader(transformers.Trainer):  # type: ignore[misc, name-defined, unus
 
 
 def trained(paths: str, folder: Path, steps: int, *, resume: bool, way: str) -> Model:
-    """Train for so many steps in all."""
+    """Train for that many steps in all."""
     torch.manual_seed(0)
     model = Model()
     options = transformers.TrainingArguments(

@@ -61,7 +61,7 @@ pub enum ErrorKind {
     DataChecksum,
     /// The file ends inside a record's 12-byte header, after this many bytes of it.
     TruncatedHeader(usize),
-    /// The file ends inside a record: so many bytes of data and checksum were announced, so many
+    /// The file ends inside a record: that many bytes of data and checksum were announced, that many
     /// are there.
     TruncatedRecord {
         /// Bytes that the length field announces, checksum included.
@@ -76,13 +76,13 @@ pub enum ErrorKind {
         /// Its size now, in bytes.
         to: u64,
     },
-    /// Records of so many bytes do not fill what stands between header and footer of a file of so many.
+    /// Records of that many bytes do not fill what stands between header and footer of a file of that many.
     PartialRecord {
         /// Bytes before the first record.
         header: u64,
         /// Bytes of a record.
         record: u64,
-        /// Bytes behind the last record.
+        /// Bytes after the last record.
         footer: u64,
         /// Bytes of the file.
         size: u64,
@@ -99,16 +99,16 @@ pub enum ErrorKind {
     LostTooMuch(u64, u64, Box<ErrorKind>),
     /// The file is of another format: what it looks like.
     NotTfRecord(&'static str),
-    /// A record is longer than [`Limits`](crate::record::Limits) allows: so many bytes instead of so many.
+    /// A record is longer than [`Limits`](crate::record::Limits) allows: that many bytes instead of that many.
     RecordLimit {
         /// Bytes of the record's data.
         length: u64,
         /// Bytes that are allowed.
         limit: u64,
     },
-    /// More than so many bytes come out of a compressed file.
+    /// More than that many bytes come out of a compressed file.
     DecompressedLimit(u64),
-    /// There is no memory for so many bytes.
+    /// There is no memory for that many bytes.
     OutOfMemory(usize),
     /// The operating system allows no other thread: its text.
     NoThread(String),
@@ -442,7 +442,7 @@ impl From<io::Error> for Error {
 }
 
 impl From<io::Error> for ErrorKind {
-    /// Keeps the system's own words, without the number that Rust puts behind them.
+    /// Keeps the system's own words, without the number that Rust puts after them.
     fn from(error: io::Error) -> Self {
         let text = error.to_string();
         let words = text.split(" (os error").next().unwrap_or_default();

@@ -9,7 +9,7 @@ use tfrecs_core::record::read::header_scan::Next;
 use tfrecs_core::record::read::parallel_header_scan::each_start_in;
 
 const HEADERS: u64 = 100_000;
-/// What is read is at most so many times the file.
+/// What is read is at most that many times the file.
 const MOST: u64 = 5;
 
 fn framed(record: &[u8]) -> Vec<u8> {

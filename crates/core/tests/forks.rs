@@ -6,7 +6,7 @@ use std::sync::mpsc::{channel, sync_channel};
 use std::thread;
 use std::time::Duration;
 
-use tfrecs_core::runtime::fork::{after_in_child, after_in_parent, apart, before, behind};
+use tfrecs_core::runtime::fork::{after_in_child, after_in_parent, apart, before, generation};
 
 #[test]
 fn a_fork_waits_for_what_is_being_made_and_lets_nothing_begin() {
@@ -43,8 +43,8 @@ fn a_fork_waits_for_what_is_being_made_and_lets_nothing_begin() {
     for it in [maker, forking, late] {
         it.join().unwrap();
     }
-    let count = behind();
+    let count = generation();
     before();
     after_in_child();
-    assert_eq!((behind(), apart(|| 1)), (count + 1, 1));
+    assert_eq!((generation(), apart(|| 1)), (count + 1, 1));
 }

@@ -100,11 +100,11 @@ fn records(bytes: usize) -> Vec<Vec<u8>> {
     let sizes = [0, 1, 700, 30, 5000, 90_000, 12].iter().cycle();
     let (mut rest, mut all) = (&noise(bytes)[..], Vec::new());
     for &size in sizes {
-        let Some((record, behind)) = rest.split_at_checked(size) else {
+        let Some((record, after)) = rest.split_at_checked(size) else {
             return all;
         };
         all.push(record.to_vec());
-        rest = behind;
+        rest = after;
     }
     all
 }
@@ -214,7 +214,7 @@ fn drain(scenario: &Scenario, input: Box<Failing>) -> (Vec<Vec<u8>>, Option<Erro
     }
 }
 
-/// What a file has that ends behind as many reads: as much must come out of one that fails there.
+/// What a file has that ends after as many reads: as much must come out of one that fails there.
 fn before(scenario: &Scenario, left: usize) -> Vec<Vec<u8>> {
     read(scenario, Failure::End, left).1
 }
@@ -238,7 +238,7 @@ fn check(scenario: &Scenario, records: &[Vec<u8>], failure: Failure, left: usize
             assert_eq!(found.len(), records.len(), "{name}");
         }
         Failure::End if error.is_none() => {
-            // At its first byte, or behind its last; or between two records, or members of them.
+            // At its first byte, or after its last; or between two records, or members of them.
             let is_one_stream =
                 !["plain", "members", "members on threads"].contains(&scenario.name);
             let is_part = !found.is_empty() && found.len() < records.len();

@@ -1,4 +1,4 @@
-//! Vectors that come, grow, shrink and go on two threads keep what is in them, in memory that is used again.
+//! Vectors that come, grow, shrink and continue two threads keep what is in them, in memory that is used again.
 #![allow(clippy::unwrap_used, reason = "these are tests")]
 
 use std::thread;

@@ -22,7 +22,7 @@ fn ten(dice: &mut Dice) -> Vec<Vec<u8>> {
         Vec::new(),
         inner.clone(),
         dice.bytes(70),
-        [&b"before"[..], &inner, b"behind it"].concat(),
+        [&b"before"[..], &inner, b"after it"].concat(),
         vec![0; 40],
         twice,
         [&inner[..], b"12345678901234567890"].concat(),
@@ -87,7 +87,7 @@ fn every_cut_of_a_rare_record_that_holds_records() {
     let mut records: Vec<Vec<u8>> = (0..40).map(|_| dice.bytes(30)).collect();
     let begin = World::of(&records).bytes.len();
     let inner = [framed(b"inner one"), framed(b""), framed(b"inner two")].concat();
-    records.push([&b"before"[..], &inner, b"behind it"].concat());
+    records.push([&b"before"[..], &inner, b"after it"].concat());
     records.push(b"last".to_vec());
     let size = World::of(&records).bytes.len();
     for at in begin..size {
@@ -105,7 +105,7 @@ fn every_cut_of_a_rare_record_that_holds_records() {
 }
 
 /// How many of the records that were left were not found, and in how many files something was found that is
-/// no record of the file, in files with so many damages.
+/// no record of the file, in files with that many damages.
 fn many(payloads: Payloads, most: usize, cases: u64) -> (Score, usize) {
     let seed: u64 = std::env::var("SEED").map_or(0, |text| text.parse().unwrap());
     let folder = folder();

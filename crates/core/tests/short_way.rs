@@ -52,7 +52,7 @@ fn entry(name: &str, value: &[u8]) -> Vec<u8> {
     delimited(0x0a, &entry)
 }
 
-/// A map of these entries, plainly, or with an unknown field behind each value and behind them all.
+/// A map of these entries, plainly, or with an unknown field after each value and after them all.
 fn map(entries: &[(&str, Vec<u8>)], unknown: &[u8]) -> Vec<u8> {
     let one = |(name, value): &(&str, Vec<u8>)| {
         let key = delimited(0x0a, name.as_bytes());
@@ -163,7 +163,7 @@ fn one_by_one(
     (rows, None)
 }
 
-/// All of a batch; there are never so many values that Arrow leaves some out.
+/// All of a batch; there are never that many values that Arrow leaves some out.
 fn shown(batch: &RecordBatch) -> String {
     format!("{batch:?}")
 }

@@ -7,10 +7,10 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
 
-/// From so many bytes on, missing memory is worth an exception of its own kind; below, it is a panic.
+/// From that many bytes on, missing memory is worth an exception of its own kind; below, it is a panic.
 const LARGE: usize = 64 << 10;
 
-/// From so many bytes on, copying takes longer than a thread that wants to run must wait anyway: some 5 ms.
+/// From that many bytes on, copying takes longer than a thread that wants to run must wait anyway: some 5 ms.
 pub const LONG: usize = 8 << 20;
 
 /// Returns a copy of `content`.
@@ -34,7 +34,7 @@ fn large_bytes_of<'py>(py: Python<'py>, content: &[u8]) -> PyResult<Bound<'py, P
         let bytes = ffi::PyBytes_FromStringAndSize(ptr::null(), len.cast_signed());
         Bound::from_owned_ptr_or_err(py, bytes)?.cast_into::<PyBytes>()?
     };
-    // SAFETY: so many bytes, to which nothing else refers yet: bytes are not known to the garbage collector. And
+    // SAFETY: that many bytes, to which nothing else refers yet: bytes are not known to the garbage collector. And
     // bytes with values are as good as bytes without.
     let (room, content) = unsafe {
         let start = ffi::PyBytes_AsString(bytes.as_ptr()).cast::<MaybeUninit<u8>>();
@@ -48,7 +48,7 @@ fn large_bytes_of<'py>(py: Python<'py>, content: &[u8]) -> PyResult<Bound<'py, P
     Ok(bytes)
 }
 
-/// Does work on so many bytes, detached from the interpreter if they are many.
+/// Does work on that many bytes, detached from the interpreter if they are many.
 #[inline]
 pub fn aside<T: Send>(py: Python<'_>, bytes: usize, work: impl FnOnce() -> T + Send) -> T {
     if bytes < LONG {
@@ -98,13 +98,13 @@ impl Default for Pace {
 }
 
 impl Pace {
-    /// Making so many objects takes about a millisecond.
+    /// Making that many objects takes about a millisecond.
     pub const ITEMS: usize = 1 << 15;
 
-    /// Copying so many bytes takes about as long as making an object.
+    /// Copying that many bytes takes about as long as making an object.
     const ITEM_BYTES: usize = 128;
 
-    /// Says that so many objects were made.
+    /// Says that that many objects were made.
     ///
     /// # Errors
     /// An exception raised by a signal handler, such as `KeyboardInterrupt`.
@@ -119,7 +119,7 @@ impl Pace {
         py.check_signals()
     }
 
-    /// Says that an object of so many bytes was made.
+    /// Says that an object of that many bytes was made.
     ///
     /// # Errors
     /// As for [`Self::after`].

@@ -21,7 +21,7 @@ pub fn prepare(py: Python<'_>) -> PyResult<()> {
     Ok(())
 }
 
-/// Has the core told of each fork that Python makes, before and behind it.
+/// Has the core told of each fork that Python makes, before and after it.
 pub fn listen(py: Python<'_>) -> PyResult<()> {
     let os = py.import("os")?;
     if !os.hasattr("register_at_fork")? {

@@ -11,7 +11,7 @@ use crate::order::PyOrder;
 use crate::records::PyRecords;
 use crate::sequence::PySequence;
 
-/// Iterates over batches; none behind the last, or behind an error.
+/// Iterates over batches; none after the last, or after an error.
 #[pyclass(frozen, name = "Gather", module = "tfrecs._core")]
 pub struct PyGather(Batches);
 

@@ -77,7 +77,7 @@ pub fn count_records(
         .or_raise(py)
 }
 
-/// Keeps at most so many files of sequences open from now on.
+/// Keeps at most that many files of sequences open from now on.
 #[pyfunction]
 pub fn keep_open(most: usize) {
     file_access::keep_open(most);
@@ -161,7 +161,7 @@ impl PyIndexedFile {
         Ok(py.detach(|| self.0.index()).or_raise(py)?.end())
     }
 
-    /// The number of the first record that begins at an offset or behind it, and where that record begins.
+    /// The number of the first record that begins at an offset or after it, and where that record begins.
     fn first_from(&self, py: Python<'_>, offset: u64) -> PyResult<(usize, u64)> {
         let index = py.detach(|| self.0.index()).or_raise(py)?;
         let first = index.first_from(offset);

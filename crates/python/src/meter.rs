@@ -57,7 +57,7 @@ impl PyMeter {
         )
     }
 
-    /// A thread of the step has waited so many nanoseconds for the steps before, and then worked.
+    /// A thread of the step has waited that many nanoseconds for the steps before, and then worked.
     fn add_work(&self, waited: u64, worked: u64) {
         self.waited.fetch_add(waited, Ordering::Relaxed);
         self.worked.fetch_add(worked, Ordering::Relaxed);
@@ -69,7 +69,7 @@ impl PyMeter {
         IDLE.set(IDLE.get() + idle);
     }
 
-    /// Elements were left out, which took so many nanoseconds.
+    /// Elements were left out, which took that many nanoseconds.
     fn add_skipped(&self, taken: u64) {
         self.taken.fetch_add(taken, Ordering::Relaxed);
         self.own.fetch_add(taken, Ordering::Relaxed);

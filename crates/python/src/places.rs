@@ -13,7 +13,7 @@ use crate::error::{no_such_index, wrong_type};
 pub enum Places {
     /// One, by itself.
     One(usize),
-    /// Some that lie one behind the other.
+    /// Some that lie one after the other.
     Range(Range<usize>),
     /// Some.
     Some(Vec<usize>),
@@ -59,7 +59,7 @@ pub fn of_many(indices: &Bound<'_, PyAny>, len: usize) -> PyResult<Vec<usize>> {
     Ok(places)
 }
 
-/// So many indices are gone through before signals are asked for: an iterator may have no end.
+/// How many indices are gone through before signals are asked for: an iterator may have no end.
 const AT_ONCE: usize = 1 << 16;
 
 /// The integer that this is, if it is one; too large a one is no index.

@@ -9,7 +9,7 @@ use crate::decode::locate;
 use crate::error::raise;
 use crate::records::Input;
 
-/// The numbers of byte strings, one behind the other: `size` bytes each, of which `swap` at a time
+/// The numbers of byte strings, one after the other: `size` bytes each, of which `swap` at a time
 /// are reversed. The byte strings must all have one length (`fixed_length` None), are made so
 /// (positive), or need not (0).
 #[pyfunction]

@@ -173,7 +173,7 @@ impl PyReader {
         Ok((reader.record(), reader.offset()))
     }
 
-    /// Goes on with record number `record`, which begins at `begin`, and ends where the range does.
+    /// Continues with record number `record`, which begins at `begin`, and ends where the range does.
     fn read_between(&self, py: Python<'_>, begin: u64, end: u64, record: u64) -> PyResult<()> {
         let mut guard = self.0.enter_attached(py).or_raise(py)?;
         let reader = opened(&mut guard).or_raise(py)?;
@@ -182,7 +182,7 @@ impl PyReader {
         Ok(())
     }
 
-    /// Lets reading go on where the file has grown since.
+    /// Lets reading continue where the file has grown since.
     fn resume(&self, py: Python<'_>) -> PyResult<()> {
         let mut guard = self.0.enter_attached(py).or_raise(py)?;
         opened(&mut guard).or_raise(py)?.resume();

@@ -41,7 +41,7 @@ impl PyRecords {
         }))
     }
 
-    /// Records that lie one behind the other in `data`, from one offset to the next.
+    /// Records that lie one after the other in `data`, from one offset to the next.
     #[staticmethod]
     fn from_buffers(
         py: Python<'_>,
@@ -108,7 +108,7 @@ impl PyRecords {
         list_of_bytes(py, self.0.iter())
     }
 
-    /// The key of each record, its file and (if `numbered`) its number there, one behind the other, and where each ends
+    /// The key of each record, its file and (if `numbered`) its number there, one after the other, and where each ends
     /// (int64, with a leading 0).
     fn _keys(&self, py: Python<'_>, numbered: bool) -> (PyBuffer, PyBuffer) {
         let (keys, ends) = py.detach(|| self.0.keys(numbered));

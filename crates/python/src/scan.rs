@@ -15,7 +15,7 @@ use crate::options::{PyBatching, PyOutput, PyReadOptions};
 use crate::salvage::region_of;
 use crate::samples::PySamples;
 
-/// Iterates over batches; none behind the last, or behind an error.
+/// Iterates over batches; none after the last, or after an error.
 #[pyclass(frozen, name = "Scan", module = "tfrecs._core")]
 pub struct PyScan {
     batches: Batches,

@@ -44,7 +44,7 @@ impl PySequence {
         Self(Mutex::new(State::New))
     }
 
-    /// Is the records of `files` from now on, one behind the other.
+    /// Is the records of `files` from now on, one after the other.
     fn _over(
         &self,
         py: Python<'_>,

@@ -1,4 +1,4 @@
-//! An object of the core behind a lock that the interpreter can wait for.
+//! An object of the core after a lock that the interpreter can wait for.
 //!
 //! Signal handlers run in the middle of a call, on the thread that holds the lock. One that uses the
 //! same object gets an error instead of waiting for itself for ever.

@@ -13,7 +13,7 @@ use crate::error::{Raise, raise};
 use crate::raw::found_in;
 use crate::records::Input;
 
-/// Reads tensors of one type and shape: the type's name, the shape, the values of all one behind the
+/// Reads tensors of one type and shape: the type's name, the shape, the values of all one after the
 /// other, and the offsets of byte strings or None.
 #[pyfunction]
 pub fn parse_tensors<'py>(

@@ -8,7 +8,7 @@
 //!
 //! If you change this: a fork copies the lock as it stands, and the threads that hold it or wait for it are not in the
 //! child. So nothing here blocks on `gate`, which may stay locked there for ever, and a turn remembers how many forks
-//! lay behind the process that took it.
+//! lay after the process that took it.
 
 use std::hint::spin_loop;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
@@ -25,7 +25,7 @@ use tfrecs_core::{Error, Result};
 
 use crate::error::Raise;
 
-/// How long waiting goes on before signals are asked for.
+/// How long waiting continues before signals are asked for.
 const PERIOD: Duration = Duration::from_millis(50);
 
 const NAP: Duration = Duration::from_millis(1);
@@ -38,7 +38,7 @@ const TRIES: usize = 100;
 pub struct Turn {
     /// The holder's [`this_thread`], or 0.
     holder: AtomicUsize,
-    /// How many forks lay behind the process when it was taken.
+    /// How many forks lay after the process when it was taken.
     forks: AtomicU32,
     waiting: AtomicUsize,
     gate: Mutex<()>,
@@ -79,7 +79,7 @@ impl Turn {
         let (free, me) = (0, this_thread());
         let taken = (self.holder).compare_exchange(free, me, Ordering::SeqCst, Ordering::Relaxed);
         if taken.is_ok() {
-            self.forks.store(fork::behind(), Ordering::Relaxed);
+            self.forks.store(fork::generation(), Ordering::Relaxed);
         }
         taken.is_ok()
     }
@@ -91,7 +91,7 @@ impl Turn {
                 "this thread is using it already; a function or a signal handler that is called meanwhile cannot",
             ));
         }
-        if holder != 0 && self.forks.load(Ordering::Relaxed) != fork::behind() {
+        if holder != 0 && self.forks.load(Ordering::Relaxed) != fork::generation() {
             return Err(Error::state(
                 "another thread was using it when this process was forked; begin anew here",
             ));

@@ -74,7 +74,7 @@ impl PyWriter {
         Ok(self.0.enter_attached(py).or_raise(py)?.records())
     }
 
-    /// What the file had already: how many records, how many bytes behind the last whole one, and whether
+    /// What the file had already: how many records, how many bytes after the last whole one, and whether
     /// a dead writer has left it.
     #[getter]
     fn old(&self, py: Python<'_>) -> PyResult<(u64, u64, bool)> {

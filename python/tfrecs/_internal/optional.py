@@ -46,7 +46,7 @@ _PATIENCE = 10.0
 class _Forks:
     """Lets forks wait for imports.
 
-    What registers work for forks itself must be imported before: its part behind the fork would
+    What registers work for forks itself must be imported before: its part after the fork would
     run without the one before.
     """
 

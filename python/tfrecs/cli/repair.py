@@ -153,7 +153,7 @@ def _repaired(src: str, dst: str, *, quiet: bool, **options: Any) -> RepairRepor
 
 
 def _with_progress(work: Callable[[], RepairReport], *, quiet: bool) -> RepairReport:
-    """Show on a terminal that long work goes on."""
+    """Show on a terminal that long work continues."""
     errors = console(stderr=True)
     if quiet or not errors.is_terminal:
         return work()

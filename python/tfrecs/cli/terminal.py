@@ -70,7 +70,7 @@ def say(*parts: str | tuple[str, str], stderr: bool = False) -> None:
 
 
 def complain(text: str) -> None:
-    """Print a line about what went wrong on standard error, behind what was printed before."""
+    """Print a line about what went wrong on standard error, after what was printed before."""
     sys.stdout.flush()
     say(("tfrecs: ", "bold red"), text, stderr=True)
 

@@ -37,7 +37,7 @@ def verify(
 
     A damaged file is reported with the place of the damage; the number of records is that of the
     sound ones before it. With --salvage all of a damaged file is read: how many records are sound,
-    also behind the damage, and which bytes are lost. The exit code is 1 if anything is wrong.
+    also after the damage, and which bytes are lost. The exit code is 1 if anything is wrong.
 
     \b
     Examples:

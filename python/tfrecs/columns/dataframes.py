@@ -81,7 +81,7 @@ def _invalid(array: BytesArray) -> int | None:
     else:
         # All of it together is valid. So is each value, if none begins inside a character.
         begun = array.data[begins[ends > begins]]
-        if not ((begun & 0xC0) == 0x80).any():  # noqa: PLR2004 - 10xxxxxx goes on with a character
+        if not ((begun & 0xC0) == 0x80).any():  # noqa: PLR2004 - 10xxxxxx continues with a character
             return None
     return next(place for place, value in enumerate(array.to_records()) if not _is_text(value))
 

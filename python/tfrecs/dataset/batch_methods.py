@@ -43,7 +43,7 @@ class Batching(ABC):
         data); in such a column None is a missing row.
 
         Args:
-            n: How many elements a batch has. Batches go on across the ends of files.
+            n: How many elements a batch has. Batches continue across the ends of files.
             drop_remainder: Whether to leave out the last batch if it has fewer.
             fill: What to put where an element lacks a key that others have, or has None: one value,
                 or a mapping of keys to values. Every batch has the keys of the mapping. The value

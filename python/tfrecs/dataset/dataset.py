@@ -43,10 +43,10 @@ class Dataset(Transforms, Exports, Sources):
     """The records of TFRecord files, parsed or not, in batches or one by one.
 
     A dataset is a plan: it only describes what to do, a step for each call, and iterating does it.
-    Files are read one behind the other, unless a step says otherwise, and what comes is in order;
+    Files are read one after the other, unless a step says otherwise, and what comes is in order;
     reading, checking, decompressing and decoding run on several threads, which begin with an
     iterator and end with it. A pass that is left early leaves nothing behind. An iterator knows
-    where it is, and goes on from there in another process (DatasetIterator).
+    where it is, and continues from there in another process (DatasetIterator).
 
     Args:
         paths: A path, a pattern (`*`, `?`, `[…]`, `**`), or several of them, in order. Or records:
@@ -66,7 +66,7 @@ class Dataset(Transforms, Exports, Sources):
         num_threads: How many threads read and parse (at most 1,024); None is one for each core.
         memory_map: Whether records at random places (shuffle(), shard()) are copied out of mapped
             memory, as for open(): faster, and not for files that others may cut.
-        on_corrupt: What to do about damage: "raise", or "skip" what it touched and go on, as
+        on_corrupt: What to do about damage: "raise", or "skip" what it touched and continue, as
             salvage() does (which always checks the data). Files must then be regular ones.
         max_buffer_bytes: How many bytes of records may be read ahead, in whole batches; the next
             batch always is, whatever it has. None: up to twice as many batches as threads. A
@@ -170,7 +170,7 @@ class Dataset(Transforms, Exports, Sources):
         Args:
             dataset: A `datasets.Dataset`, which is read from any row on, or an IterableDataset,
                 whose own state a state then holds; epochs are said to it (`set_epoch`).
-            batch_size: None gives the rows one by one; a number gives batches of so many.
+            batch_size: None gives the rows one by one; a number gives batches of that many.
 
         Raises:
             ModuleNotFoundError: datasets is not installed.
@@ -229,7 +229,7 @@ class Dataset(Transforms, Exports, Sources):
 
         Raises:
             Error: By iterating: what is wrong with a file or a record, with its path, number and
-                offset. Nothing comes behind it.
+                offset. Nothing comes after it.
         """
         self._epoch += 1
         iterator = DatasetIterator(self._node, Run(self._epoch - 1))
@@ -258,7 +258,7 @@ class Dataset(Transforms, Exports, Sources):
         return trace.timings()
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave behind what was measured in this process."""
+        """Leave after what was measured in this process."""
         return {name: value for name, value in self.__dict__.items() if name != "_trace"}
 
     def cardinality(self) -> int | float | None:

@@ -44,7 +44,7 @@ class Exports(ABC):
         Args:
             rank: Which of several processes this is that train together; None is what
                 torch.distributed says, if it is initialised. They take the elements (batches,
-                behind batch()) of the one order in turn.
+                after batch()) of the one order in turn.
             num_ranks: How many they are.
             remainder: What becomes of a last round of fewer elements than ranks, as for shard().
                 "drop" and "pad" give all ranks as many; they count the files, by an index.
@@ -77,7 +77,7 @@ class Exports(ABC):
 
         It needs no worker processes: the native side's threads read and parse ahead. Each pass is
         the next epoch; `len()` is how many elements one has. `state_dict()` says where the pass is,
-        behind the element that was taken last, and `load_state_dict()` goes on from there.
+        after the element that was taken last, and `load_state_dict()` continues from there.
 
         Args:
             device: Where tensors go. To a CUDA device they are copied beside the computing, out of
@@ -116,8 +116,8 @@ class Exports(ABC):
 
         Batches become dicts of arrays, on a device or divided among several, copied there ahead of
         the computing. Each pass is the next epoch; `len()` is how many elements one has.
-        `state_dict()` says where the pass is, behind the element that was taken last, and
-        `load_state_dict()` goes on from there.
+        `state_dict()` says where the pass is, after the element that was taken last, and
+        `load_state_dict()` continues from there.
 
         JAX has no more than 32 bits unless `jax_enable_x64` is set. Then int64 becomes int32, and a
         value that does not fit is an error; float64 becomes float32, with a warning if that rounds.
@@ -129,7 +129,7 @@ class Exports(ABC):
             mesh: Short for a sharding that divides the rows among all devices of a mesh.
             rank: Which of several processes this is that train together; None is what JAX says: by
                 the rows that its devices have in the sharding, or without one process_index(). They
-                take the elements (batches, behind batch()) of the one order in turn; with a
+                take the elements (batches, after batch()) of the one order in turn; with a
                 sharding over all of them, their batches of a step are one array.
             num_ranks: How many they are.
             remainder: As for to_torch().
@@ -168,7 +168,7 @@ class Exports(ABC):
         `steps_per_epoch`. Ragged and sparse features become dense; padded_batch() says how.
 
         `backup(folder, save_freq)` of it is a callback that saves weights and data together, so
-        that a training goes on from any step.
+        that a training continues from any step.
 
         Args:
             label_key: The feature that is the label; several become a dict. None is none, as for
@@ -205,10 +205,10 @@ class Exports(ABC):
         Args:
             output_signature: What the elements are, as for `tf.data.Dataset.from_generator`. None
                 is what TensorFlow's parsers make of the features; where Python functions make the
-                elements, it is what the first one is, which is made for that (behind batch() with
-                any number of rows, behind padded_batch() and bucket_by_length() of any lengths).
-            state: Where the first iteration goes on, as a dict or as JSON.
-            with_states: Whether each element comes in a pair with the state behind it, a scalar of
+                elements, it is what the first one is, which is made for that (after batch() with
+                any number of rows, after padded_batch() and bucket_by_length() of any lengths).
+            state: Where the first iteration continues, as a dict or as JSON.
+            with_states: Whether each element comes in a pair with the state after it, a scalar of
                 JSON. So it stays beside its element, however far ahead tf.data works; tf.data's own
                 checkpoints know nothing of a dataset that comes of Python.
 
@@ -231,7 +231,7 @@ class Exports(ABC):
         Records that are not parsed are a column `record`, keys (with_keys()) a column `__key__`.
 
         Its order is the plan's, of the epoch that was said last by `set_epoch`. `state_dict()` and
-        `load_state_dict()` of the IterableDataset go on exactly. Workers of a DataLoader, and
+        `load_state_dict()` of the IterableDataset continue exactly. Workers of a DataLoader, and
         `split_dataset_by_node`, take the batches in turn.
 
         Args:

@@ -79,7 +79,7 @@ class Transforms(Batching):
         and then the records in windows of 16 blocks, so that each part of a file is inflated about
         once; that takes up to 100 MB of memory, and is the same order on every machine too.
 
-        With `buffer_size` any elements are shuffled as they come: blocks of so many, and once more
+        With `buffer_size` any elements are shuffled as they come: blocks of that size, and again
         in blocks that begin in the middle of the first ones. A dataset that fits into the buffer is
         shuffled uniformly. Two buffers of records, or one and a half of what Python functions make,
         are held in memory.
@@ -110,8 +110,8 @@ class Transforms(Batching):
     def repeat(self, count: int | None = None) -> Self:
         """Return a dataset of all elements `count` times, without end if that is None or -1.
 
-        Each pass is an epoch: a shuffle() before it has another order in each. Batches made behind
-        it go on across the ends of passes.
+        Each pass is an epoch: a shuffle() before it has another order in each. Batches made after
+        it continue across the ends of passes.
         """
         if count is not None:
             count = min(checked_integer("count", count), UNREACHED)
@@ -123,14 +123,14 @@ class Transforms(Batching):
         return self._with(Take(self.node, count)) if count >= 0 else self
 
     def skip(self, count: int) -> Self:
-        """Return a dataset of the elements behind the first `count`, of none if that is -1."""
+        """Return a dataset of the elements after the first `count`, of none if that is -1."""
         count = min(checked_integer("count", count), UNREACHED)
         return self._with(Skip(self.node, count) if count >= 0 else Take(self.node, 0))
 
     def map(
         self, function: Callable[[Any], Any], num_threads: int = 0, ordered: bool = True
     ) -> Self:
-        """Return a dataset of what `function` makes of each element: of batches, behind batch().
+        """Return a dataset of what `function` makes of each element: of batches, after batch().
 
         Args:
             function: It is called with one element. To resume exactly, it must give the same for
@@ -153,8 +153,8 @@ class Transforms(Batching):
         Args:
             predicate: A function of an element; or a condition on features, made of col(), which is
                 worked out for many records at once. Of records of files only the features that it
-                needs are decoded then, and the rest of those that are kept; batches made behind it
-                are full. Behind batch() it leaves out rows, and batches of which none is left.
+                needs are decoded then, and the rest of those that are kept; batches made after it
+                are full. After batch() it leaves out rows, and batches of which none is left.
 
         Raises:
             SpecError: The condition makes no sense for these features.
@@ -182,7 +182,7 @@ class Transforms(Batching):
         return self._with(Enumerate(self.node, checked_integer("start", start)))
 
     def with_keys(self) -> Self:
-        """Return a dataset of pairs of a key and an element; batches behind it have arrays of keys.
+        """Return a dataset of pairs of a key and an element; batches after it have arrays of keys.
 
         A key is `file:record` as bytes: the file's path, and the record's number in it (of records
         in memory `memory:record`, of lines `file:line`, of whole files the path). What follows

@@ -42,7 +42,7 @@ def make_batched_features_dataset(
 ) -> Dataset:
     """Return a dataset of batches of features, as tf.data.experimental's function of that name.
 
-    Records are read file by file, shuffled in a buffer, repeated, put into batches, which go on
+    Records are read file by file, shuffled in a buffer, repeated, put into batches, which continue
     across the ends of epochs, and parsed: all of it natively. It is a plan like any other
     (Dataset): further steps can be added, and its iterators have states.
 

@@ -42,7 +42,7 @@ def read_events(
         plugins: The plugins whose summaries to read, in tensorboard's words: "scalars",
             "histograms", "images", "audio", "text", …; None is all, which shows what there is.
         tolerate_tail: Whether a file may end within an event, as that of a run does that is still
-            going on, or was killed. What comes before is read.
+            continuing, or was killed. What comes before is read.
 
     Returns:
         A Batch of the columns `wall_time` (float64, seconds since 1970), `step` (int64), `tag` and
@@ -96,8 +96,8 @@ def follow_events(
         tags: The tags to read, as for read_events.
         plugins: The plugins whose summaries to read, as for read_events.
         poll_interval: How often to look, in seconds.
-        timeout: End when nothing new has come for so many seconds; 0 yields what is there and ends.
-            None goes on for ever.
+        timeout: End when nothing new has come for so long, in seconds; 0 yields what is there.
+            None continues for ever.
 
     Returns:
         A generator of Batches with the columns of read_events, each of at least one row.

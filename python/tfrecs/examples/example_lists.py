@@ -118,7 +118,7 @@ def _is_positive(size: Any) -> bool:
 
 
 def _delimited(message: bytes) -> bytes:
-    """A message behind its length, as a varint."""
+    """A message after its length, as a varint."""
     length, prefix = len(message), bytearray()
     while length > 0x7F:  # noqa: PLR2004 - seven bits a byte
         prefix.append(length & 0x7F | 0x80)
@@ -171,7 +171,7 @@ def _padded(values: Values, row_splits: IntArray, list_size: int, default: Any) 
 
 
 def _with_padding(values: Values, each: int, default: Any) -> tuple[Values, int]:
-    """Return all values, flat, an element of padding behind them, and where that begins."""
+    """Return all values, flat, an element of padding after them, and where that begins."""
     end = values.size
     if isinstance(values, BytesArray):
         given = np.asarray(b"" if default is None else default, np.object_).ravel()

@@ -203,7 +203,7 @@ def _class_in_set(serialized: bytes, name: str | None) -> MessageClass:
 
 
 def _in_order(files: dict[str, FileDescriptorProto]) -> list[str]:
-    """The names of the files, each behind those that it imports."""
+    """The names of the files, each after those that it imports."""
     imports = {name: list(file.dependency) for name, file in files.items()}
     for name, imported in imports.items():
         if lacking := [other for other in imported if other not in files]:

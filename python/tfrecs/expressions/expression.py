@@ -19,7 +19,7 @@ from tfrecs.expressions.text import Mask
 from tfrecs.tensors import BytesArray
 from tfrecs.tensors.dtypes import dtype_name
 
-# So many values of an is_in() are shown.
+# How many values of an is_in() are shown.
 _SHOWN = 8
 
 

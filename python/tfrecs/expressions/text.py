@@ -10,10 +10,10 @@ from tfrecs.tensors import BytesArray
 Mask: TypeAlias = npt.NDArray[np.bool_]
 Values: TypeAlias = npt.NDArray[Any] | BytesArray
 
-# So many bytes of each value are looked at together.
+# How many bytes of each value are looked at together.
 _PIECE = 32
 
-# A value is looked up in a set where there are more than so many to be equal to.
+# A value is looked up in a set where there are more than that many to be equal to.
 _FEW = 8
 
 
@@ -68,9 +68,9 @@ def is_in(values: BytesArray, constants: frozenset[bytes]) -> Mask:
 
 
 def _signs(values: BytesArray, constant: bytes) -> npt.NDArray[np.int64]:
-    """Return -1 for the values before `constant` in the order of bytes, 1 for those behind it."""
+    """Return -1 for the values before `constant` in the order of bytes, 1 for those after it."""
     offsets, lengths = values.offsets, np.diff(values.offsets)
-    # Those that begin with all of it are it, or lie behind it.
+    # Those that begin with all of it are it, or lie after it.
     signs = (lengths > len(constant)).astype(np.int64)
     rows = np.arange(len(values))
     wanted = np.frombuffer(constant, np.uint8).astype(np.int16)
@@ -79,7 +79,7 @@ def _signs(values: BytesArray, constant: bytes) -> npt.NDArray[np.int64]:
         piece = wanted[start : start + _PIECE]
         steps = np.arange(start, start + len(piece))
         places = np.minimum(offsets[rows, None] + steps, len(data) - 1)
-        # What has ended lies before what goes on.
+        # What has ended lies before what continues.
         here = np.where(steps < lengths[rows, None], data[places].astype(np.int16), -1)
         differs = here != piece
         first = differs.argmax(axis=1)

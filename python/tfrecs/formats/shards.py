@@ -200,7 +200,7 @@ def default_split(path: str | os.PathLike[str]) -> dict[str, float]:
 
 
 def allot(groups: Sequence[int], splits: Mapping[str, float], rng: random.Random) -> bytearray:
-    """Choose a split for each of the inputs that lie in groups, one group behind the other.
+    """Choose a split for each of the inputs that lie in groups, one group after the other.
 
     Each split gets its fraction of each group, and of all together, as exactly as whole numbers
     allow.

@@ -205,7 +205,7 @@ def _check_limit(samples: int, limit: int) -> None:
 
 
 def _fitted(audio: Audio, channels: int | None, frames: int | None) -> Audio:
-    """Return the audio with so many channels and frames."""
+    """Return the audio with that many channels and frames."""
     samples = audio.samples
     if channels is not None:
         samples = samples[:, np.minimum(np.arange(channels), samples.shape[1] - 1)]

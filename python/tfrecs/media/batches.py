@@ -213,7 +213,7 @@ class _Work(Generic[Value]):
         self.errors: dict[int, Exception] = {}
 
     def run(self, threads: int) -> None:
-        """Decode everything, on so many threads of its own if that is more than one.
+        """Decode everything, on that many threads of its own if that is more than one.
 
         The threads end with the call, so that a process may fork after it.
         """

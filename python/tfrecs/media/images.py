@@ -118,7 +118,7 @@ def decode_image(
             `size`, nor on images that are not quite sound.
         apply_orientation: Whether to turn images as their EXIF data says. TensorFlow does not.
         max_pixels: An image with more pixels, all frames together, is refused before it is decoded.
-            It bounds the time too: at most 20 JPEG scans over so many pixels, and one frame for
+            It bounds the time too: at most 20 JPEG scans over that many pixels, and one frame for
             each 16,384 of them.
         on_error: What a broken image does to a batch: "raise" raises, "skip" leaves it out.
         num_threads: How many threads decode a batch (at most 1,024); None is one for each core.

@@ -37,7 +37,7 @@ _SHORT_PIXELS, _SHORT_BYTES = 1 << 20, 1 << 17
 # A scan of a JPEG costs about as much as its pixels. A progressive one has some ten; this many
 # scans of an image with as many pixels as allowed are decoded.
 _SCANS = 20
-# A frame costs at least about as much as so many pixels, however few it has.
+# A frame costs at least about as much as that many pixels, however few it has.
 _LEAST_FRAME = 1 << 14
 
 _CMYK, _WITH_ALPHA = 4, 6  # colour types, as headers.py gives them

@@ -20,7 +20,7 @@ _BLUE = 32768 - _RED - _GREEN
 
 
 def to_channels(pixels: Pixels, channels: int) -> Pixels:
-    """Return the same picture with so many channels; 0: as it is."""
+    """Return the same picture with that many channels; 0: as it is."""
     have = pixels.shape[-1]
     if channels in (0, have):
         return pixels

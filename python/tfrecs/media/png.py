@@ -22,7 +22,7 @@ _GAMMA_MATTERS = 5000  # of 100,000: libpng leaves colours alone below that
 
 
 def decode(header: Header, *, channels: int, deep: bool, max_pixels: int) -> Pixels:
-    """Return the pixels with all the channels they have, or with so many as wanted.
+    """Return the pixels with all the channels they have, or with that many as wanted.
 
     Args:
         header: What the file says.

@@ -26,7 +26,7 @@ from tfrecs.tensors import IntArray, Values
 
 @dataclass
 class Nested:
-    """Values under levels of rows, of all records one behind the other.
+    """Values under levels of rows, of all records one after the other.
 
     Attributes:
         values: The innermost values.

@@ -64,7 +64,7 @@ class IndexedRecords(_core.RecordSequence):
         limits: Limits = NO_LIMITS,
         memory_map: bool = False,
     ) -> None:
-        """Be the records of `files`, one behind the other."""
+        """Be the records of `files`, one after the other."""
         self._files = tuple(files)
         self._verify = verify
         self._num_threads = num_threads
@@ -154,7 +154,7 @@ class IndexedRecords(_core.RecordSequence):
         """Return `n` records, none twice, in random order: the same ones for the same seed.
 
         Raises:
-            SpecError: There are not so many, or these are no integers.
+            SpecError: There are not that many, or these are no integers.
 
         Example:
             >>> import tfrecs

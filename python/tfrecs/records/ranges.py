@@ -18,12 +18,12 @@ from tfrecs.storage.paths import Paths
 
 @dataclass(frozen=True)
 class FileRange:
-    """Records of one file that lie one behind the other.
+    """Records of one file that lie one after the other.
 
     Attributes:
         path: The file.
         begin: The offset of the first record's header, in bytes.
-        end: The offset behind the last record.
+        end: The offset after the last record.
         first: The number of the first record in the file, from 0.
         num_records: How many records.
         size: How many bytes the file had when this was planned.
@@ -103,7 +103,7 @@ def plan_ranges(
 
     Args:
         paths: A file, a pattern, or a list of them.
-        n: How many ranges; there are fewer if there are not so many records.
+        n: How many ranges; there are fewer if there are not that many records.
         compression_type: As for RecordReader.
         num_threads: How many threads look for records (at most 1,024); None is one for each core.
 
@@ -141,13 +141,13 @@ def _cuts(files: list[_core.IndexedFile], starts: list[int], n: int) -> Iterator
         target = size * number // n
         which, record, offset = _cut(files, starts, target)
         yield which, record, offset
-        # The next one whose target is behind this cut.
+        # The next one whose target is after this cut.
         reached = max(target, starts[which] + offset)
         number = -(-(reached + 1) * n // size) if size else n
 
 
 def _cut(files: list[_core.IndexedFile], starts: list[int], target: int) -> _Cut:
-    """Return the first place to cut at that has so many bytes before it."""
+    """Return the first place to cut at that has that many bytes before it."""
     which = bisect_right(starts, target) - 1
     if which == len(files) or target == starts[which]:
         return min(which, bisect_left(starts, target)), 0, 0
@@ -177,7 +177,7 @@ def read_range(
 
     Args:
         range: Of plan_ranges().
-        batch_size: None: bytes, one by one; else Records, of so many each, but for the last of a
+        batch_size: None: bytes, one by one; else Records, of that many each, but for the last of a
             file.
         verify: Whether to check the checksum of each record's data.
 

@@ -28,7 +28,7 @@ class SkippedRegion:
     Attributes:
         begin: The first byte: its offset in the file, or, where the file is compressed, in what
             comes out of it.
-        end: The offset of the byte behind the last one. It is `begin` where a compressed stream is
+        end: The offset of the byte after the last one. It is `begin` where a compressed stream is
             not sound (its trailer is missing, say), but no record is lost by that.
         reason: What is wrong at `begin`, as the exception that a strict reader would raise.
 
@@ -79,7 +79,7 @@ class Salvage(_core.Exclusive, Iterator[bytes | SkippedRegion]):
 
     @property
     def lost_regions(self) -> int:
-        """How many regions have been skipped so far: at most so many as records are lost."""
+        """How many regions have been skipped so far: at most as many as records were lost."""
         return self._salvage.lost[1]
 
     @property
@@ -154,7 +154,7 @@ def salvage(
         max_lost_records: More lost records than these do. How many records a region held is not
             known; it counts as one.
         max_record_bytes: As for RecordReader.
-        max_decompressed_bytes: As for RecordReader; but of a damaged file, None is 64 GiB behind
+        max_decompressed_bytes: As for RecordReader; but of a damaged file, None is 64 GiB after
             the records before the damage, or 64 times the file if that is more, because what comes
             out is written to disk.
 
@@ -349,7 +349,7 @@ def _output_codec(found: Salvage, dst: str, asked: str | None) -> str:
 
 
 class Original:
-    """A second name of a file, with `.bak` behind it, until it is clear whether it stays."""
+    """A second name of a file, with `.bak` after it, until it is clear whether it stays."""
 
     def __init__(self, path: str) -> None:
         """Give it the name.

@@ -48,7 +48,7 @@ class RecordWriter:
             and others that cannot be written are refused); "", "GZIP" or "ZLIB" insist, under any
             name. Other spellings are understood: "gzip", "gz", "zlib", "none".
         level: How hard to compress, 0 (not at all) to 9; None is 6.
-        mode: "w" replaces a file, "x" refuses one that exists, "a" writes behind its records. In
+        mode: "w" replaces a file, "x" refuses one that exists, "a" writes after its records. In
             mode "a" the old records are read first. If the file was cut, all its whole records
             stay, with a warning: a torn record at the end of an uncompressed file is cut off; a
             gzip file, which then gets one more member, is first replaced by one that is whole.
@@ -59,7 +59,7 @@ class RecordWriter:
         sync: Whether close() waits until the bytes are on the disk, so that what is published
             survives a power cut whole. False leaves it to the system when they get there, as
             TensorFlow does; a file that can be made again need not wait.
-        resume: Whether to go on with what a killed writer of this name has left, if it has left
+        resume: Whether to continue with what a killed writer of this name has left, if it has left
             anything: `num_old_records` says how many records are there already. A ZLIB stream
             cannot be gone on with. What is then discarded are the new records only.
         num_threads: How many threads compress a GZIP file (at most 1,024); None is one for each
@@ -83,7 +83,7 @@ class RecordWriter:
         >>> list(tfrecs.RecordReader("out.tfrecord.gz"))
         [b'a record']
 
-        A job that goes on where it was when it was killed:
+        A job that continues where it was when it was killed:
 
         >>> rows = [b"row 0", b"row 1", b"row 2"]
         >>> with tfrecs.RecordWriter("job.tfrecord", resume=True) as out:
@@ -145,7 +145,7 @@ class RecordWriter:
             return
         texts = []
         if is_resumed:
-            texts.append("goes on with what a writer has left that was killed")
+            texts.append("continues with what a writer has left that was killed")
         if torn and self.compression_type:
             last = counted(torn, "byte")
             texts.append(f"the stream was cut: wrote the records of its last {last} anew")

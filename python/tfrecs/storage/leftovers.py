@@ -43,7 +43,7 @@ def leftovers(path: str | os.PathLike[str]) -> list[Leftover]:
     A file gets its name when it is complete; until then its records are in a hidden sibling, which
     stays behind when the process is killed or the machine stops. The records that were flushed are
     there, and can be read: by RecordReader, up to the error at the end. RecordWriter(target,
-    resume=True) goes on with `.NAME.tfrecs.tmp`. A new writer of the same name without `resume`
+    resume=True) continues with `.NAME.tfrecs.tmp`. A new writer of the same name without `resume`
     sets that aside, as `.NAME.tfrecs.0-1.tmp`; nothing but remove() ever deletes it. What is
     complete, and was waiting for other files of its set, has the number of its process in its name.
 

@@ -56,7 +56,7 @@ def decode_raw(
             ml_dtypes.
         little_endian: Whether the lowest byte of a number comes first. The result has the
             machine's own order.
-        fixed_length: Cut or zero-pad each byte string to so many bytes (before they are swapped).
+        fixed_length: Cut or zero-pad each byte string to that many bytes (before they are swapped).
             Without it, all must have the same length.
         shape: The shape of the array in each byte string. For many byte strings it may also be one
             shape for each: an array of shape (B, rank), such as a feature that was stored beside
@@ -171,7 +171,7 @@ def _check_lists(shapes: list[Dims], dims: Dims, length: int | None) -> None:
 def _decoded(
     values: Flat, name: str, dtype: np.dtype[Any], *, swap: bool, length: int | None
 ) -> npt.NDArray[Any]:
-    """All numbers one behind the other."""
+    """All numbers one after the other."""
     part = dtype.itemsize // (2 if dtype.kind == "c" else 1)
     data = _in_memory(values, dtype, length)
     if data is None:

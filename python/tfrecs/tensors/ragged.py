@@ -26,7 +26,7 @@ SplitsArray: TypeAlias = npt.NDArray[np.int32] | IntArray
 
 
 class RaggedTensor:
-    """Rows of different lengths: their values one behind the other, and where each row ends.
+    """Rows of different lengths: their values one after the other, and where each row ends.
 
     As `tf.RaggedTensor`: the values may be rows themselves, to any depth, or arrays of one shape.
     Beyond it, an outermost row can be missing altogether, which is not the same as empty.

@@ -69,7 +69,7 @@ def parse_tensor(
     Raises:
         SpecError: There is no such type, or neither an array nor `out_type` to say what it is.
         ParseError: A byte string is no array, or one of another type, another shape than the first
-            one's, with too many values, or with so many repeated ones that they pass the limit.
+            one's, with too many values, or with more repeated ones than the limit allows.
 
     Example:
         >>> import numpy as np, tfrecs

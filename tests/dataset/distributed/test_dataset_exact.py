@@ -95,8 +95,8 @@ def test_ranks_divide_the_records(
         assert counts.total() == RECORDS - left_out + padded
 
 
-@pytest.mark.parametrize(("before", "behind"), [*itertools.permutations([1, 2, 3, 4, 8], 2)])
-def test_other_ranks_go_on_where_these_stopped(paths: list[Path], before: int, behind: int) -> None:
+@pytest.mark.parametrize(("before", "after"), [*itertools.permutations([1, 2, 3, 4, 8], 2)])
+def test_other_ranks_go_on_where_these_stopped(paths: list[Path], before: int, after: int) -> None:
     whole = tfrecs.Dataset(paths).shuffle(9)
     order = [int(record) for record in whole]
     makes: list[Callable[[tfrecs.Dataset], tfrecs.Dataset]] = [
@@ -113,8 +113,8 @@ def test_other_ranks_go_on_where_these_stopped(paths: list[Path], before: int, b
             seen += [int(one) for got in some for one in (got if isinstance(got, list) else [got])]
             states.append(json.loads(json.dumps(it.state_dict())))
         rest = []
-        for rank in range(behind):
-            again = iter(make(whole.shard(behind, rank)))
+        for rank in range(after):
+            again = iter(make(whole.shard(after, rank)))
             again.load_state_dict(states[rank % before])
             got = [one for element in again for one in [as_list(element)]]
             rest.append(

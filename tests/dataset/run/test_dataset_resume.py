@@ -1,4 +1,4 @@
-"""Datasets go on from any state, whatever their steps."""
+"""Datasets continue from any state, whatever their steps."""
 
 from __future__ import annotations
 

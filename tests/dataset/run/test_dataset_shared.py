@@ -237,7 +237,7 @@ def test_a_signal_handler_gets_an_error(numbered: Path) -> None:
 
 
 def held(go_on: threading.Event, numbered: Path) -> tuple[Iterator[Any], threading.Thread]:
-    """Return an iterator, and the thread that makes its first element until it may go on."""
+    """Return an iterator, and the thread that makes its first element until it may continue."""
     begun = threading.Event()
 
     def make(record: bytes) -> bytes:

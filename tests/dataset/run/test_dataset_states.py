@@ -54,7 +54,7 @@ SINCE: list[Callable[[tfrecs.Dataset], tfrecs.Dataset]] = [
 def test_shards_that_something_was_done_to_since_are_others(
     path: Path, since: Callable[[tfrecs.Dataset], tfrecs.Dataset]
 ) -> None:
-    """Two shards have another order each than four, so that nothing of one goes on in the other."""
+    """Two shards have another order than four, so that nothing of one continues in the other."""
     ds = tfrecs.Dataset(path)
     state = state_of(since(ds.shard(4, 0)))
     with pytest.raises(tfrecs.StateError, match="of another number of shards"):

@@ -1,4 +1,4 @@
-"""Ctrl-C is heard at once, whatever the native side is waiting for, and the process can go on.
+"""Ctrl-C is heard at once, whatever the native side is waiting for, and the process can continue.
 
 Nothing is timed: a busy machine would be taken for a fault. What waits would wait for ever, and a
 computation has to hear several signals in one call, where one that never asked would hear the last
@@ -58,7 +58,7 @@ def test_a_pipe_that_nobody_opens(tmp_path: Path, use: str) -> None:
 
 
 def test_what_was_read_before_is_not_lost(tmp_path: Path) -> None:
-    """After an interrupt the reader goes on where it was."""
+    """After an interrupt the reader continues where it was."""
     path = pipe(tmp_path)
     script = """
         reader = tfrecs.RecordReader(path)
@@ -124,16 +124,14 @@ def torn() -> bytes:
 
 
 def entered() -> bytes:
-    """A damaged gzip stream, and behind it very many places where one may begin."""
+    """A damaged gzip stream, and after it very many places where one may begin."""
     rng = random.Random(1)
     stream = frames.compressed("GZIP", frames.plain([b"one"] * 1000))[:-9]
     return stream + bytes(8) + b"".join(b"\0\0\xff\xff" + rng.randbytes(2) for _ in range(200_000))
 
 
 @pytest.mark.parametrize("made", [torn, entered])
-def test_a_long_look_for_the_way_on_behind_damage(
-    tmp_path: Path, made: Callable[[], bytes]
-) -> None:
+def test_a_long_look_for_the_way_on_after_damage(tmp_path: Path, made: Callable[[], bytes]) -> None:
     path = frames.save(tmp_path / "damaged", made())
     script = """
         interrupted(bombarded, list, tfrecs.salvage(path).batches(10**9))

@@ -49,7 +49,7 @@ def write(path: Path, records: list[bytes], compression_type: str = "") -> Path:
 
 
 def shards(folder: Path, sizes: list[int], compression_type: str = "") -> list[Path]:
-    """Write files of so many examples, numbered on."""
+    """Write files of that many examples, numbered on."""
     numbers = iter(range(sum(sizes)))
     return [
         write(
@@ -354,7 +354,7 @@ def test_batch_describes_a_new_dataset(tmp_path: Path) -> None:
 
 
 @needs_proc
-def test_nothing_is_left_behind(tmp_path: Path) -> None:
+def test_nothing_is_left_after(tmp_path: Path) -> None:
     paths = shards(tmp_path, [2000])
     files = len([*Path("/proc/self/fd").iterdir()])
     for taken in (0, 1, 3):

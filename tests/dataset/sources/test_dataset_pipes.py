@@ -110,7 +110,7 @@ def test_the_first_record_comes_before_the_damage_is_reported(
 
 
 @pytest.mark.parametrize("size", [1, 3])
-def test_batches_come_behind_one_that_cannot_be_parsed(
+def test_batches_come_after_one_that_cannot_be_parsed(
     pipe_of: Callable[[bytes], Path], tmp_path: Path, size: int
 ) -> None:
     records = [*RECORDS[:4], tfrecs.encode_example({"b": [1]}), *RECORDS[5:]]

@@ -58,7 +58,7 @@ def flat(ds: tfrecs.Dataset) -> list[int]:
     return [n for batch in numbers(ds) for n in batch]
 
 
-# The ways records are read: natively, natively behind a reader's own steps, and by Python.
+# The ways records are read: natively, natively after a reader's own steps, and by Python.
 READERS: dict[str, Any] = {
     "none": None,
     "class": tfrecs.RecordReader,

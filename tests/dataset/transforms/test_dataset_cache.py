@@ -54,7 +54,7 @@ def test_what_comes_out_is_what_went_in(path: Path, name: str) -> None:
     cached = finite.cache(path.parent / "kept")
     assert same(list(map(plain, cached)), expected), "the first pass"
     again = list(cached)
-    assert same(again, expected), "and those behind it"
+    assert same(again, expected), "and those after it"
     assert [type(one) for one in again] == [type(one) for one in expected]
     assert same(list(cached.repeat(2)), expected * 2)
 
@@ -83,7 +83,7 @@ def test_it_resumes_while_it_is_made_and_when_it_is_there(path: Path) -> None:
         kept.unlink()
 
 
-def test_passes_that_do_not_end_leave_nothing_behind(path: Path) -> None:
+def test_passes_that_do_not_end_leave_nothing_after(path: Path) -> None:
     ds = tfrecs.Dataset(path, SPEC).map(dict).cache(path.parent / "kept")
     it = iter(ds)
     next(it)
@@ -161,7 +161,7 @@ def test_a_cache_of_something_else_is_refused(path: Path) -> None:
     other = path.parent / "b.tfrecord"
     with tfrecs.RecordWriter(other) as out:
         out.write(example(1))
-    refused(tfrecs.Dataset(other, SPEC).shuffle(1).map(twice), "files behind it")
+    refused(tfrecs.Dataset(other, SPEC).shuffle(1).map(twice), "files after it")
     for data in (path.read_bytes(), b"", b"something else"):
         kept.write_bytes(data)
         with pytest.raises(tfrecs.Error, match="kept"):

@@ -41,7 +41,7 @@ class Events:
         return element
 
     def take(self, ahead: int) -> None:
-        """Use an element, until so many others have been made."""
+        """Use an element, until that many others have been made."""
         with self.changed:
             enough = min(self.taken + 1 + ahead, COUNT)
             assert self.changed.wait_for(lambda: self.made >= enough, HANG), self.made

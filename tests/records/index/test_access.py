@@ -171,7 +171,7 @@ def test_damaged_data_is_found_when_it_is_read(
 
 @pytest.mark.parametrize("codec", ["GZIP", "ZLIB"])
 def test_damage_reaches_to_the_next_checkpoint_and_no_farther(tmp_path: Path, codec: str) -> None:
-    """However the records behind it are come to; the index is older than the damage."""
+    """However the records after it are come to; the index is older than the damage."""
     source = random.Random(3)
     words = [source.randbytes(6) for _ in range(300)]
     expected = [b" ".join(source.choices(words, k=100)) for _ in range(6000)]
@@ -191,7 +191,7 @@ def test_damage_reaches_to_the_next_checkpoint_and_no_farther(tmp_path: Path, co
         alone = [is_sound(records[2], [place], [expected[place]]) for place in order[::50]]
         assert forwards == backwards[::-1]
         assert forwards[::50] == alone
-        assert all(forwards[-1000:]), "from a checkpoint behind the damage"
+        assert all(forwards[-1000:]), "from a checkpoint after the damage"
         lost.append(forwards.count(False))
         path.write_bytes(sound)
         os.utime(path, ns=times)

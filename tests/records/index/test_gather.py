@@ -396,7 +396,7 @@ def test_closed_it_is_over(some: tfrecs.IndexedRecords) -> None:
 
 
 @needs_proc
-def test_nothing_is_left_behind(some: tfrecs.IndexedRecords) -> None:
+def test_nothing_is_left_after(some: tfrecs.IndexedRecords) -> None:
     for taken in (0, 1, 9):
         batches = gather(some, ("shuffle", 1), ("repeat", None), num_threads=4)
         for _ in range(taken):

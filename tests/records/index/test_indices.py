@@ -150,7 +150,7 @@ def test_every_cut_is_noticed(kept: Path) -> None:
     assert tfrecs.open(kept).index_paths == [None]
 
 
-def test_damage_behind_the_header_is_noticed_when_it_is_needed(kept: Path) -> None:
+def test_damage_after_the_header_is_noticed_when_it_is_needed(kept: Path) -> None:
     records = tfrecs.open(kept)
     content = bytearray(hidden(kept).read_bytes())
     content[100] ^= 1

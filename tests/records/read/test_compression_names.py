@@ -97,7 +97,7 @@ NUMBERS = ["-00000-of-00002", "-3-of-10", "-00001-of-00001"]
 
 @pytest.mark.parametrize("number", NUMBERS)
 @pytest.mark.parametrize("suffix", [".gz", ".zlib", ".tfrecord"])
-def test_a_shard_number_behind_the_ending_hides_nothing(
+def test_a_shard_number_after_the_ending_hides_nothing(
     tmp_path: Path, number: str, suffix: str
 ) -> None:
     path = tmp_path / f"a.tfrecord{suffix}{number}"

@@ -140,7 +140,7 @@ def test_a_record_beyond_what_holds_by_default_is_refused_early(tmp_path: Path) 
 def test_large_records_in_a_large_file_found_by_their_headers(tmp_path: Path) -> None:
     path = tmp_path / "large"
     with tfrecs.RecordWriter(path) as out:
-        out.write_batch([bytes(100_000)] * 600 + [bytes(200_000)] + [b"behind"])
+        out.write_batch([bytes(100_000)] * 600 + [bytes(200_000)] + [b"after"])
     batches = tfrecs.Dataset(path, max_record_bytes=100_000).batch(20)
     found, error = drained(record for batch in batches for record in batch)
     assert len(found) == 600
@@ -201,8 +201,8 @@ def test_counting_a_large_file_finds_the_record_that_is_too_long(
 
 
 @pytest.mark.parametrize("codec", ["", "GZIP", "ZLIB"])
-def test_behind_damage_limits_hold(tmp_path: Path, codec: str) -> None:
-    """Records found behind damage, and those whose headers are damaged, are as large as allowed."""
+def test_after_damage_limits_hold(tmp_path: Path, codec: str) -> None:
+    """Records found after damage, and those whose headers are damaged, are as large as allowed."""
     records = [bytes([number]) * 50 for number in range(40)] + [b"x" * 90, b"end"]
     starts = frames.starts(records)
     content = bytearray(frames.plain(records))
@@ -247,7 +247,7 @@ def test_a_bomb_stops_whoever_looks(tmp_path: Path, codec: str, cut: int) -> Non
 
 
 @pytest.mark.parametrize("codec", ["GZIP", "ZLIB"])
-def test_what_comes_out_behind_damage_counts_too(tmp_path: Path, codec: str) -> None:
+def test_what_comes_out_after_damage_counts_too(tmp_path: Path, codec: str) -> None:
     """The damage is in front; a reader never comes to what is too much."""
     content = b"no record" + frames.plain([bytes(MB)] * 30)
     path = frames.save(tmp_path / "bomb", frames.compressed(codec, content))
@@ -310,7 +310,7 @@ def peak_of(work: str, path: Path) -> int:
 
 
 def bomb(path: Path, record: int, times: int) -> Path:
-    """Many records of so many zeros, in gzip members of about a megabyte of content each."""
+    """Many records of that many zeros, in gzip members of about a megabyte of content each."""
     each = frames.frame(bytes(record))
     block = frames.compressed("GZIP", each * max(MB // len(each), 1))
     return frames.save(path, block * times)

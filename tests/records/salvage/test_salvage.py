@@ -135,7 +135,7 @@ def test_other_files(tmp_path: Path) -> None:
     assert found_in(frames.save(tmp_path / "empty", b"")) == ([], [])
 
 
-def test_records_behind_another_beginning(tmp_path: Path) -> None:
+def test_records_after_another_beginning(tmp_path: Path) -> None:
     page = b"<!DOCTYPE html><html>" * 50
     path = frames.save(tmp_path / "a", page + PLAIN)
     assert found_in(path) == (RECORDS, [(0, len(page))])
@@ -223,7 +223,7 @@ def test_an_interruption_while_a_region_is_told(
 
 def test_large_damaged_record(tmp_path: Path) -> None:
     rng = random.Random(1)
-    records = [b"before", rng.randbytes(3_000_000), b"behind", rng.randbytes(700_000), b"end"]
+    records = [b"before", rng.randbytes(3_000_000), b"after", rng.randbytes(700_000), b"end"]
     starts = frames.starts(records)
     path = tmp_path / "a"
     with tfrecs.RecordWriter(path) as out:
@@ -305,7 +305,7 @@ def test_our_own_gzip_files(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("codec", ["GZIP", "ZLIB"])
-def test_behind_a_full_flush(tmp_path: Path, codec: str) -> None:
+def test_after_a_full_flush(tmp_path: Path, codec: str) -> None:
     rng = random.Random(4)
     records = [rng.randbytes(400) for _ in range(60)]
     packer = zlib.compressobj(wbits=31 if codec == "GZIP" else 15)

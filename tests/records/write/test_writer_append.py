@@ -116,7 +116,7 @@ def test_a_tail_torn_at_every_byte(tmp_path: Path, atomic: bool) -> None:
         assert path.read_bytes() == frames.plain(OLD[:whole] + NEW), cut
 
 
-def test_a_torn_tail_behind_many_records(tmp_path: Path) -> None:
+def test_a_torn_tail_after_many_records(tmp_path: Path) -> None:
     records = [b"%d" % n * 100 for n in range(20_000)]
     data = frames.plain(records)
     path = frames.save(tmp_path / "torn", data[:-1])

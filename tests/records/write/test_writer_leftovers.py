@@ -115,7 +115,7 @@ def test_nothing_to_go_on_with(tmp_path: Path) -> None:
 def test_appending_to_nothing_goes_on_and_says_so(tmp_path: Path) -> None:
     kill(tmp_path / "a", mode="a")
     with (
-        pytest.warns(RuntimeWarning, match="goes on with what a writer has left"),
+        pytest.warns(RuntimeWarning, match="continues with what a writer has left"),
         tfrecs.RecordWriter(tmp_path / "a", mode="a") as out,
     ):
         out.write_batch(REST)

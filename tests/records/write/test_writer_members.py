@@ -76,7 +76,7 @@ def test_any_sizes_on_any_number_of_threads(
 
 
 def check_members(data: bytes, records: list[bytes]) -> None:
-    """Members begin with a record, or go on with one that is too large for them."""
+    """Members begin with a record, or continue with one that is too large for them."""
     found = list(members(data))
     assert b"".join(held for _, held in found) == gzip.decompress(data)
     starts = frames.starts(records)

@@ -25,7 +25,7 @@ pub struct Lists {
     pub examples: Vec<Range<usize>>,
     /// Where the examples of each list end, with a leading 0.
     pub row_splits: Vec<i64>,
-    /// The contexts, one behind the other.
+    /// The contexts, one after the other.
     pub contexts: Vec<u8>,
     /// Where the context of each list ends.
     pub context_ends: Vec<usize>,

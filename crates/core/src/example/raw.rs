@@ -30,7 +30,7 @@ pub struct RawSpec<'a> {
     pub lengths: Lengths,
 }
 
-/// The bytes of all `values` one behind the other, as numbers of this machine.
+/// The bytes of all `values` one after the other, as numbers of this machine.
 ///
 /// # Errors
 /// Byte strings of different lengths where they must be equal; lengths that no number of whole

@@ -16,7 +16,7 @@ pub struct RecordError {
 
 impl RecordError {
     /// The same, with `count` more records before.
-    pub(crate) fn behind(mut self, count: usize) -> Self {
+    pub(crate) fn shifted(mut self, count: usize) -> Self {
         self.index = self.index.map(|index| index + count);
         self
     }
@@ -99,7 +99,7 @@ pub fn for_each_group<'a>(
                 .check()
                 .map_err(|signal| RecordError::located(signal.into()))?;
         }
-        decode_rows(&group, first).map_err(|error| error.behind(first))?;
+        decode_rows(&group, first).map_err(|error| error.shifted(first))?;
         first += group.len();
     }
 }

@@ -14,7 +14,7 @@ pub enum WireType {
     Varint,
     /// Eight bytes.
     Fixed64,
-    /// A length and so many bytes.
+    /// A length and that many bytes.
     Bytes,
     /// Fields up to a matching [`WireType::EndGroup`].
     StartGroup,
@@ -96,7 +96,7 @@ impl<'a> Wire<'a> {
         }
     }
 
-    /// Reads a length and so many bytes.
+    /// Reads a length and that many bytes.
     ///
     /// # Errors
     /// Those of [`Self::varint`]; [`WireError::TruncatedField`].
@@ -109,13 +109,13 @@ impl<'a> Wire<'a> {
     /// The most bytes of a tag or a length that protobuf's C++ parser accepts.
     pub const MOST_SHORT: usize = 5;
 
-    /// Reads a length of at most [`Self::MOST_SHORT`] bytes and so many bytes, if they are there.
+    /// Reads a length of at most [`Self::MOST_SHORT`] bytes and that many bytes, if they are there.
     #[inline]
     pub fn short_bytes(&mut self) -> Option<&'a [u8]> {
         let mut rest = *self;
         let length = match *rest.0 {
-            [length @ 0..0x80, ref behind @ ..] => {
-                rest.0 = behind;
+            [length @ 0..0x80, ref after @ ..] => {
+                rest.0 = after;
                 u64::from(length)
             }
             _ => rest.varint().ok()?,
@@ -156,7 +156,7 @@ impl<'a> Wire<'a> {
         Ok(*value)
     }
 
-    /// Reads so many bytes.
+    /// Reads that many bytes.
     ///
     /// # Errors
     /// [`WireError::TruncatedField`].

@@ -26,7 +26,7 @@ const PIECE: usize = 256 << 10;
 /// Records of more bytes, on average, are as well read where they lie.
 const LARGEST_COPIED: usize = 4 << 10;
 
-/// So many records before it is copied, one is fetched from memory.
+/// How many records ahead of the copy one is prefetched from memory.
 const SOON: usize = 4;
 
 impl<D: Decode> BatchDecoder<D> {
@@ -101,7 +101,7 @@ impl<D: Decode> BatchDecoder<D> {
     }
 }
 
-/// Records that lie anywhere, copied to where they lie one behind the other, if they are small: what is read more
+/// Records that lie anywhere, copied to where they lie one after the other, if they are small: what is read more
 /// than once is found faster there.
 fn side_by_side<'a>(group: &[&'a [u8]], room: &'a mut Vec<u8>) -> Vec<&'a [u8]> {
     let bytes: usize = group.iter().map(|record| record.len()).sum();
@@ -118,14 +118,14 @@ fn side_by_side<'a>(group: &[&'a [u8]], room: &'a mut Vec<u8>) -> Vec<&'a [u8]> 
     }
     let mut rest = room.as_slice();
     let next = |record: &&[u8]| {
-        let (copy, behind) = rest.split_at_checked(record.len()).unwrap_or_default();
-        rest = behind;
+        let (copy, after) = rest.split_at_checked(record.len()).unwrap_or_default();
+        rest = after;
         copy
     };
     group.iter().map(next).collect()
 }
 
-/// Fails if there is no memory for columns of so many records, which grow without asking: as many bytes as the records
+/// Fails if there is no memory for columns of that many records, which grow without asking: as many bytes as the records
 /// have, doubled as they grow, and some for each row.
 fn check_room(outlook: &Outlook) -> Result<()> {
     let for_rows = outlook.rows.saturating_mul(EACH_ROW);

@@ -16,7 +16,7 @@ use crate::pipeline::pool::Pool;
 use crate::record::{Lent, Picked, Records, Sequence};
 use crate::runtime::interrupt;
 
-/// How long waiting goes on before it is asked whether it is wanted still.
+/// How long waiting continues before it is asked whether it is wanted still.
 const PULSE: Duration = Duration::from_millis(50);
 
 /// How many bytes a cell has: a part of the window, so that several threads can read one.
@@ -24,13 +24,13 @@ const PARTS: u64 = 4;
 const LEAST_BYTES: u64 = 256 << 10;
 const MOST_BYTES: u64 = 2 << 20;
 
-/// So many cells are looked at, the last ones, before one is noted that may be among them.
+/// How many of the last cells are searched before one is noted that may be among them.
 const LAST: usize = 4;
 
 /// The same of compressed files, where reading begins up to 1 MiB before.
 const COMPRESSED_BYTES: u64 = 4 << 20;
 
-/// Of one in more than so many records that are wanted, each is read by itself: a batch would hold too much else.
+/// Of one in more than that many records that are wanted, each is read by itself: a batch would hold too much else.
 const MOST_SHARE: u64 = 8;
 
 /// Windows of more bytes are not held in memory where the records of one can be read one by one.
@@ -106,7 +106,7 @@ impl Cells {
         })
     }
 
-    /// A batch of these positions is going to be made. Batches begin one behind the other.
+    /// A batch of these positions is going to be made. Batches begin one after the other.
     pub fn begin(&self, positions: &Range<u64>) {
         self.lock().making.insert(positions.start);
     }
@@ -195,7 +195,7 @@ impl Cells {
         next.map_or(Next::Wait, Next::Read)
     }
 
-    /// The first of the cells behind `last` that nobody reads yet, if it is near.
+    /// The first of the cells after `last` that nobody reads yet, if it is near.
     fn unread(&self, state: &State, (epoch, last): Key) -> Option<Key> {
         let count = self.halves.lower().len()?.div_ceil(self.size);
         let mut near = last.saturating_add(1)..count.min(last.saturating_add(1 + self.ahead));
@@ -274,7 +274,7 @@ fn pays(pick: &Pick, sequence: &Sequence, halves: &Halves, each: u64) -> bool {
     read.saturating_mul(each) <= length.saturating_mul(wanted)
 }
 
-/// How many records a cell has, if they have so many bytes on average.
+/// How many records a cell has, if they have that many bytes on average.
 fn size_of_cell(sequence: &Sequence, halves: &Halves, each: u64) -> u64 {
     let bytes = if sequence.is_compressed() {
         COMPRESSED_BYTES

@@ -1,7 +1,7 @@
 //! Which record comes at which place of a pass: shuffled, repeated, divided, cut, and nothing of it in memory.
 //!
 //! Each step only knows where what is below it has what is asked of it. So any place of a pass is found at once,
-//! and whoever goes on in the middle of one does not go over what came before.
+//! and whoever continues in the middle of one does not go over what came before.
 
 use std::ops::Range;
 
@@ -18,7 +18,7 @@ mod window;
 /// A step of an [`Order`]. From the files outwards, each is made of what is below it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// So many records, in order: the first step, and no other.
+    /// This many records, in order: the first step, and no other.
     Records(u64),
     /// All of it in another order in each epoch: a [`Permutation`].
     Shuffle {
@@ -26,14 +26,14 @@ pub enum Step {
         seed: u64,
     },
     /// In another order in each epoch, in which nothing gets farther than one and a half times `size`: blocks of
-    /// so many are shuffled, and what comes of that once more, in blocks that begin in the middle of those.
+    /// that many are shuffled, and what comes of that once more, in blocks that begin in the middle of those.
     Window {
         /// What the orders hang on.
         seed: u64,
         /// How many elements a block has.
         size: u64,
     },
-    /// Blocks of so many elements in another order in each epoch, each of them as it was; a last block that is
+    /// Blocks of that many elements in another order in each epoch, each of them as it was; a last block that is
     /// short stays the last. Below a window, that shuffles what is better read in pieces.
     Blocks {
         /// What the orders hang on.
@@ -54,9 +54,9 @@ pub enum Step {
         /// Which one it is.
         index: u64,
     },
-    /// What is behind so many.
+    /// What is after that many.
     Skip(u64),
-    /// At most so many.
+    /// At most that many.
     Take(u64),
 }
 
@@ -67,7 +67,7 @@ pub struct Shard {
     pub num: u64,
     /// Which one it is.
     pub index: u64,
-    /// So many elements are in no part at all.
+    /// How many elements before the first are in no part.
     pub base: u64,
     /// What becomes of the last round, if there is not one for each part.
     pub policy: Policy,
@@ -132,7 +132,7 @@ pub fn shuffle_blocks(seed: u64, records: u64, bytes: u64) -> [Step; 2] {
 /// A pass is not longer than this, unless it is endless: so much can be counted everywhere.
 const MOST: u64 = i64::MAX as u64;
 
-/// So many places go down the steps together.
+/// How many places go down the steps together.
 const AT_ONCE: usize = 1024;
 
 /// A place, and the epoch it belongs to.
@@ -143,7 +143,7 @@ impl Order {
     ///
     /// # Errors
     /// A first step that is not [`Step::Records`], or another one that is; to shuffle what has no end; a part of
-    /// which there are not so many.
+    /// which there are not that many.
     pub fn new(steps: &[Step]) -> Result<Self> {
         let (mut levels, mut length) = (Vec::with_capacity(steps.len()), Some(0));
         for (number, &step) in steps.iter().enumerate() {

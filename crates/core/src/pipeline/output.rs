@@ -101,7 +101,7 @@ impl<D: Decode<Batch: Send + 'static>> Output for ColumnsAndRecords<D> {
     }
 }
 
-/// Room for as many batches that wait as are in the making, and so many bytes.
+/// Room for as many batches that wait as are in the making, and that many bytes.
 pub(crate) fn room<T: Weighed>(threads: usize, bytes: usize) -> Room<Result<T>> {
     Room {
         results: 2 * threads,

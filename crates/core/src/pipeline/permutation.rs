@@ -9,10 +9,10 @@
 //! write down how far they have come in it. Nothing here may change; the tests hold some orders, and
 //! `tests/records/index/test_gather.py` writes it down a second time.
 
-/// So many pairs of rounds are enough for many elements ...
+/// How many pairs of rounds large orders need ...
 const PAIRS: usize = 3;
 
-/// ... and so many for few, where a single round has little to choose from.
+/// ... and small ones, where a single round has little to choose from.
 const PAIRS_OF_FEW: usize = 8;
 
 /// What is few.
@@ -68,7 +68,7 @@ impl Permutation {
             return position;
         }
         let mut element = self.moved(position);
-        // It ends: going on from cell to cell leads back to where it began, at the latest.
+        // It ends: continuing from cell to cell leads back to where it began, at the latest.
         while element >= self.n {
             element = self.moved(element);
         }
@@ -175,7 +175,7 @@ mod tests {
         }
     }
 
-    /// What people have written down must go on where it was.
+    /// What people have written down must continue where it was.
     #[test]
     fn the_order_is_the_one_promised() {
         let few: [&[u64]; 6] = [
@@ -229,7 +229,7 @@ mod tests {
         }
     }
 
-    /// Where an element comes, and what comes behind it, says nothing.
+    /// Where an element comes, and what comes after it, says nothing.
     #[test]
     fn places_and_neighbours_are_equally_frequent() {
         for n in [7, 9, 16, 25, 60, 101] {

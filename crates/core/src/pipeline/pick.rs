@@ -21,7 +21,7 @@ pub struct Pick {
     pub first_batch: u64,
     /// How many threads work.
     pub threads: usize,
-    /// So many bytes of records may be ahead, in batches; the one that is wanted next always is. Windows of more
+    /// How many bytes of records may be ahead, in batches; the one that is wanted next always is. Windows of more
     /// bytes are not held in memory where the records of one can be read one by one.
     pub most_ahead: usize,
 }

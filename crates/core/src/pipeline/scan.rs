@@ -23,11 +23,11 @@ mod shard;
 /// What to read, and how.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// The files, one behind the other.
+    /// The files, one after the other.
     pub paths: Vec<PathBuf>,
     /// How to read them.
     pub read: ReadOptions,
-    /// How many records a batch has; batches go on across the ends of files.
+    /// How many records a batch has; batches continue across the ends of files.
     pub batch: usize,
     /// How many bytes of records are enough for a batch, even if they are fewer.
     pub most_bytes: usize,
@@ -35,7 +35,7 @@ pub struct Request {
     pub drop_remainder: bool,
     /// How many threads work.
     pub threads: usize,
-    /// So many bytes of records may be ahead, in batches; the one that is wanted next always is.
+    /// How many bytes of records may be ahead, in batches; the one that is wanted next always is.
     pub most_ahead: usize,
     /// Where to put what is skipped of damaged files; if nowhere, damage is an error.
     pub skipped: Option<Skipped>,

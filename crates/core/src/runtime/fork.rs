@@ -1,6 +1,6 @@
-//! What a fork must not fall into, and how many lie behind this process.
+//! What a fork must not fall into, and how many lie after this process.
 //!
-//! A fork copies the open files first and the memory some milliseconds later, while the other threads go on: what one
+//! A fork copies the open files first and the memory some milliseconds later, while the other threads continue: what one
 //! of them opens and notes in between stands in the child's memory as an open file, and is none, or with its
 //! number soon another one. So what is made by any thread and kept for all is made [`apart`] from forks.
 
@@ -10,14 +10,14 @@ use std::sync::{PoisonError, RwLock, RwLockWriteGuard};
 
 static GATE: RwLock<()> = RwLock::new(());
 
-static BEHIND: AtomicU32 = AtomicU32::new(0);
+static GENERATION: AtomicU32 = AtomicU32::new(0);
 
 thread_local! {
     /// The gate, shut by the thread that is about to fork.
     static SHUT: RefCell<Option<RwLockWriteGuard<'static, ()>>> = const { RefCell::new(None) };
 }
 
-/// Does something that no fork falls into: each lies before it or behind it. It must be short, and not fork itself.
+/// Does something that no fork falls into: each lies before it or after it. It must be short, and not fork itself.
 pub fn apart<T>(make: impl FnOnce() -> T) -> T {
     // The thread that forks waits for nobody: what it does on the way, itself, no fork falls into.
     let is_shut_by_me = SHUT.with_borrow(Option::is_some);
@@ -42,11 +42,11 @@ pub fn after_in_parent() {
 /// Says that this process is the child of a fork. Its copies of writers then know at once that they are
 /// copies; without being told, they only find out before they touch their file.
 pub fn after_in_child() {
-    BEHIND.fetch_add(1, Ordering::Relaxed);
+    GENERATION.fetch_add(1, Ordering::Relaxed);
     SHUT.take();
 }
 
 /// How many forks this process is away from the first one that has told of them.
-pub fn behind() -> u32 {
-    BEHIND.load(Ordering::Relaxed)
+pub fn generation() -> u32 {
+    GENERATION.load(Ordering::Relaxed)
 }

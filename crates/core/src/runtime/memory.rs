@@ -269,7 +269,7 @@ impl Memory {
     }
 }
 
-/// So many zeros, if there is memory for them.
+/// Returns that many zeros, if there is memory for them.
 ///
 /// ```
 /// assert_eq!(tfrecs_core::runtime::memory::zeros(3), Some(vec![0; 3]));
@@ -286,7 +286,7 @@ pub fn zeros(size: usize) -> Option<Vec<u8>> {
     if start.is_null() {
         return None;
     }
-    // SAFETY: it comes from the allocator that boxes use, with the layout of so many bytes, all zero.
+    // SAFETY: it comes from the allocator that boxes use, with the layout of that many bytes, all zero.
     let all = unsafe { Box::from_raw(ptr::slice_from_raw_parts_mut(start, size)) };
     Some(all.into_vec())
 }
@@ -322,7 +322,7 @@ impl Memory {
     }
 }
 
-/// Fails if there is no memory for so many bytes more: before work begins that cannot say so itself.
+/// Fails if there is no memory for that many bytes more: before work begins that cannot say so itself.
 ///
 /// # Errors
 /// [`ErrorKind::OutOfMemory`].

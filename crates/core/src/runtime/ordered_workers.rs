@@ -4,7 +4,7 @@
 //! and the results are handed out in the order of the jobs. At most `ahead` results are waiting or
 //! in the making, so a consumer that is slow, or gone, holds up the rest.
 //!
-//! The threads belong to the [`Ordered`] and end with it. There is no pool behind it that a fork
+//! The threads belong to the [`Ordered`] and end with it. There is no pool after it that a fork
 //! would tear apart; a forked child has the object without its threads, and is told so.
 
 use std::collections::VecDeque;
@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use crate::error::{Error, ErrorKind, Result};
 use crate::runtime::{interrupt, memory};
 
-/// How long waiting goes on before signals are asked for.
+/// How long waiting continues before signals are asked for.
 const PULSE: Duration = Duration::from_millis(50);
 
 /// How long a dropped object waits for its threads. They end as soon as they see it; one that reads a
@@ -94,9 +94,9 @@ fn spawn(number: usize, job: impl FnOnce() + Send + 'static) -> Result<()> {
 
 /// How much may be waiting, or in the making.
 pub struct Room<T> {
-    /// So many results.
+    /// How many results may wait.
     pub results: usize,
-    /// Results of so many bytes together, if they are as large as the largest so far. The one that is wanted next
+    /// Results of that many bytes together, if they are as large as the largest so far. The one that is wanted next
     /// may always be made.
     pub bytes: usize,
     /// How many bytes a result has.
@@ -223,7 +223,7 @@ impl<T: Send + 'static> Ordered<T> {
         Ok(ordered)
     }
 
-    /// The next result, in the order of the jobs, waiting for it; `None` behind the last.
+    /// The next result, in the order of the jobs, waiting for it; `None` after the last.
     ///
     /// # Errors
     /// If a signal says to stop, if a worker has failed, or in a forked child.
@@ -239,7 +239,7 @@ impl<T: Send + 'static> Ordered<T> {
                 return Ok(None);
             }
             if state.workers == 0 {
-                return Err(Error::state("a thread has failed; this cannot go on"));
+                return Err(Error::state("a thread has failed; this cannot continue"));
             }
             let waited = self.shared.came.wait_timeout(state, PULSE);
             let (woken, timeout) = waited.unwrap_or_else(PoisonError::into_inner);

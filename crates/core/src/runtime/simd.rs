@@ -52,7 +52,7 @@ pub fn fetch(bytes: &[u8]) {
 #[cfg(target_arch = "x86_64")]
 const LINE: usize = 64;
 
-/// What lies behind so many bytes, the processor fetches by itself.
+/// What lies after that many bytes, the processor fetches by itself.
 #[cfg(target_arch = "x86_64")]
 const AHEAD: usize = 1024;
 

@@ -83,9 +83,9 @@ fn compare(file: &[u8], codec: Compression, spacing: u64, size: usize) {
         let count = seeker.fill(file, &checkpoints, checkpoint.output, &mut room);
         assert_eq!((count, &room[..]), (Ok(tail.len()), tail), "{checkpoint:?}");
         if end == Ok(()) && content.len() < MOST {
-            let behind = content.len() as u64;
+            let after = content.len() as u64;
             assert_eq!(
-                seeker.read(file, &checkpoints, behind, u64::MAX),
+                seeker.read(file, &checkpoints, after, u64::MAX),
                 Ok(Vec::new())
             );
         }

@@ -56,7 +56,7 @@ fn records() -> Vec<Vec<u8>> {
 ///
 /// ```text
 /// byte     0 to 2: how the file is compressed; 8: the index is made up
-/// bytes    to be XORed to the true index, and behind it; but if it is made up:
+/// bytes    to be XORed to the true index, and after it; but if it is made up:
 /// uint64   how many records
 /// uint64   where the last one ends
 /// uint16   how many bytes are packed offsets, and
@@ -160,11 +160,11 @@ fn any(file: IndexedFile) -> Vec<Vec<u8>> {
 ///
 /// ```text
 /// byte   bytes of a segment, beside 16
-/// parts of the file, behind records enough for it to be worth cutting: a byte that says what, and
+/// parts of the file, after records enough for it to be worth cutting: a byte that says what, and
 ///   0 n  a record of n bytes
 ///   1 n  a record that holds records, which hold n bytes
 ///   2 n  a record of headers of n bytes
-///   3 n  a header of n bytes, and nothing behind it
+///   3 n  a header of n bytes, and nothing after it
 ///   else the next 8 bytes as they are
 /// ```
 pub fn ranges(data: &[u8]) {

@@ -83,8 +83,8 @@ pub fn payload(dice: &mut Dice, size: usize, nesting: usize) -> Vec<u8> {
             all.extend(dice.bytes(between));
         }
     }
-    let behind = sides(dice);
-    all.extend(dice.bytes(behind));
+    let after = sides(dice);
+    all.extend(dice.bytes(after));
     all
 }
 
@@ -287,7 +287,7 @@ impl World {
         };
         let mut there = found.records.iter();
         for record in &left {
-            // In their order: what is not found behind the one before is missed.
+            // In their order: what is not found after the one before is missed.
             let mut ahead = there.clone();
             if ahead.any(|found| found == record) {
                 there = ahead;

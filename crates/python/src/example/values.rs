@@ -51,7 +51,7 @@ pub fn with_values<'py>(
     Ok(())
 }
 
-/// Fails if there is no memory to encode so many items; few need not be looked after.
+/// Fails if there is no memory to encode that many items; few need not be looked after.
 #[inline]
 fn check_room(items: usize, each: usize) -> tfrecs_core::Result<()> {
     if items < FEW {

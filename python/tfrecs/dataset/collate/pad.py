@@ -26,7 +26,7 @@ class Padding:
     Attributes:
         shapes: The shape of each value by its name, or of all; None is as long as the longest of
             the batch.
-        values: What is put behind short ones, by name or for all.
+        values: What is put after short ones, by name or for all.
         length: How long what has no length of its own becomes, if not as the longest.
         fixed: What has a shape of its own, whatever that length is.
     """
@@ -55,13 +55,13 @@ class Padding:
         return _wanted(longest, name, shape)
 
     def value_of(self, name: str | None) -> Any:
-        """Return what is put behind short ones."""
+        """Return what is put after short ones."""
         if isinstance(self.values, Mapping):
             return None if name is None else self.values.get(name)
         return self.values
 
     def fill_of(self, name: str | None, array: Any) -> Any:
-        """Return what is put behind short arrays like this one: a value of their type.
+        """Return what is put after short arrays like this one: a value of their type.
 
         Raises:
             SpecError: What is asked for is none.
@@ -131,15 +131,15 @@ class PaddedColumns:
 
 def _refilled(column: Any, lengths: Any, fill: Any) -> Any:
     """Return padded rows with other padding."""
-    behind = np.arange(column.shape[1]) >= lengths[:, None]
-    if not behind.any():
+    after = np.arange(column.shape[1]) >= lengths[:, None]
+    if not after.any():
         return column
     if isinstance(column, BytesArray):
         objects = np.asarray(column).copy()
-        objects[behind] = fill
+        objects[after] = fill
         return _bytes_array(objects)
     other = column.copy()
-    other[behind] = fill
+    other[after] = fill
     return other
 
 

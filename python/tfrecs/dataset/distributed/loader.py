@@ -79,8 +79,8 @@ class Upcoming:
 class Loader:
     """Iterates over a dataset as a library wants it; each pass is the next epoch.
 
-    Its state is where the last pass is, behind the element that was taken, whatever is under way;
-    behind the end of a pass it is the beginning of the next.
+    Its state is where the last pass is, after the element that was taken, whatever is under way;
+    after the end of a pass it is the beginning of the next.
     """
 
     def __init__(
@@ -257,12 +257,12 @@ class LoaderIterator(_core.Exclusive, Iterator[Any]):
         raise self._failed
 
     def state_dict(self) -> dict[str, Any]:
-        """Return where the pass is, behind the element that was taken last."""
+        """Return where the pass is, after the element that was taken last."""
         with self._turn:
             return self._dealt.state_dict(self._place)
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on where `state` says.
+        """Continue where `state` says.
 
         Raises:
             StateError: It is none, or of another plan, or of other files. The iterator is where it

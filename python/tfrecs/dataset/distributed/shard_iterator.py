@@ -45,7 +45,7 @@ class Part:
     num_workers: int = 1
 
     def length(self, whole: Length) -> Length:
-        """Return how many elements the rank has, of so many."""
+        """Return how many elements the rank has, of that many."""
         if not isinstance(whole, int):
             return whole
         rounds, rest = divmod(whole, self.num_ranks)
@@ -72,14 +72,14 @@ class DealtIterator(Iterator[Any]):
     """
 
     def __init__(self, node: Node, epoch: int, part: Part, base: int = 0) -> None:
-        """Begin with the part's first element behind the first `base` of the pass."""
+        """Begin with the part's first element after the first `base` of the pass."""
         self._node = node
         self._part = part
         self._begin(epoch, base)
 
     def _begin(self, epoch: int, base: int) -> None:
-        """Deal out what is behind the first `base` elements."""
-        part, node = self._part, _behind(self._node, base)
+        """Deal out what is after the first `base` elements."""
+        part, node = self._part, _after(self._node, base)
         self._base = base
         self._given = 0
         self._most: Length = ENDLESS
@@ -132,7 +132,7 @@ class DealtIterator(Iterator[Any]):
 
         math.inf without end; None if nobody knows.
         """
-        length = self._part.length(_behind(self._node, self._base).length())
+        length = self._part.length(_after(self._node, self._base).length())
         return length - self._given if isinstance(length, int) else length
 
     def place(self) -> tuple[int, State]:
@@ -140,7 +140,7 @@ class DealtIterator(Iterator[Any]):
         return self._given, self._it.place()
 
     def state_dict(self, place: tuple[int, State] | None = None) -> State:
-        """Return where it is, behind the element that came last, or where it was."""
+        """Return where it is, after the element that came last, or where it was."""
         given, at = place or (self._given, None)
         return {
             "base": self._base,
@@ -151,7 +151,7 @@ class DealtIterator(Iterator[Any]):
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on where `state` says.
+        """Continue where `state` says.
 
         Raises:
             StateError: It is none, or of another plan, other files, or another number of workers.
@@ -172,14 +172,14 @@ class DealtIterator(Iterator[Any]):
         self._begin(like.epoch, like.given.further(like.count).elements)
 
     def go_on(self, at: State, given: int) -> None:
-        """Go on where a state of the pass says, behind the first `given` elements.
+        """Continue where a state of the pass says, after the first `given` elements.
 
         Raises:
-            StateError: It is none, or there are not so many.
+            StateError: It is none, or there are not that many.
         """
         self._it.load_state_dict(at)
         if self._most is not None and given > self._most:
-            raise StateError(f"the state is behind element {given}, and there are {self._most}")
+            raise StateError(f"the state is after element {given}, and there are {self._most}")
         self._given = given
 
     def is_of_rank(self, part: Part) -> bool:
@@ -238,7 +238,7 @@ class Given:
         return replace(self, of_rank=self.of_rank + count)
 
     def next_epoch(self) -> Given:
-        """Return the beginning of the pass behind this one."""
+        """Return the beginning of the pass after this one."""
         return Given(self.epoch + 1, 0, 0, 1)
 
 
@@ -248,7 +248,7 @@ def given_by(node: Node, remainder: str, states: Sequence[Any]) -> Given:
     Raises:
         StateError: One is none, or of another plan or other files; they are not of one pass, or not
             of all its workers; or what these have given is not the beginning of the pass, so that
-            no others can go on.
+            no others can continue.
     """
     passes, counts = set(), []
     for worker, state in enumerate(states):
@@ -262,7 +262,7 @@ def given_by(node: Node, remainder: str, states: Sequence[Any]) -> Given:
     if counts != [-(-(total - worker) // num) for worker in range(num)]:
         raise StateError(
             f"{counted(num, 'worker')} gave {counts} elements, which is not the beginning of the "
-            "pass: the same number of workers can go on from it, if the loader makes batches of "
+            "pass: the same number of workers can continue from it, if the loader makes batches of "
             "elements"
         )
     return passes.pop().further(total)
@@ -294,7 +294,7 @@ def _part_of(saved: Saved, part: Part) -> Part:
     if not saved.is_same("workers", [part.num_workers, part.worker]):
         raise StateError(
             "the state is of one of several workers, or this is one: the same number of "
-            "workers, and the same one, can go on from it"
+            "workers, and the same one, can continue from it"
         )
     num, rank = ranks if len(ranks) == 2 else (0, 0)  # noqa: PLR2004 - a pair
     if rank >= num:
@@ -302,12 +302,12 @@ def _part_of(saved: Saved, part: Part) -> Part:
     return replace(part, num_ranks=num, rank=rank)
 
 
-def _behind(node: Node, count: int) -> Node:
-    """Return what gives the elements of a step behind the first ones, reading no others."""
+def _after(node: Node, count: int) -> Node:
+    """Return what gives the elements of a step after the first ones, reading no others."""
     if count == 0:
         return node
     if isinstance(node, Batch) and node.source.order() is not None:
         return replace(node, source=Skip(node.source, count * node.size))
     if isinstance(node, Map | Prefetch):
-        return replace(node, source=_behind(node.source, count))
+        return replace(node, source=_after(node.source, count))
     return Skip(node, count)

@@ -157,7 +157,7 @@ class Elements(Stage):
         return next(self._ready)
 
     def skip(self, n: int) -> None:
-        """Go on behind the next `n` records without reading those that are not read yet."""
+        """Continue after the next `n` records without reading those that are not read yet."""
         passed = sum(1 for _ in islice(self._ready, n))
         deque(islice(self._keys, passed), 0)
         if passed < n:

@@ -67,7 +67,7 @@ class _Bucket:
         self.parts: list[_Part] = []
 
     def add(self, part: _Part) -> None:
-        """Put records behind the others."""
+        """Put records after the others."""
         if len(part.places):
             self.parts.append(part)
             self.count += len(part.places)
@@ -176,7 +176,7 @@ class RecordBuckets(Stage):
         return min(ends, default=None)
 
     def _full(self) -> int:
-        """Return the next bucket that is full; behind all records, that is not empty."""
+        """Return the next bucket that is full; after all records, that is not empty."""
         while not self._flushed:
             if self._piece is None and not self._read():
                 break

@@ -28,7 +28,8 @@ from tfrecs.records.reader import Records
 # What is read at once: records.
 AT_ONCE = 4096
 
-# Where fewer than one record in so many is chosen, these are copied, and the others let go.
+# Where fewer than one record in this many is chosen, the chosen ones are copied, and the others
+# released.
 _SPARSE = 4
 
 
@@ -40,7 +41,7 @@ class Piece:
         records: The chosen ones, and perhaps others.
         chosen: Those that are left of the chosen ones: where they are among these.
         places: Where they are in the order.
-        end: The place in the order behind all that were read.
+        end: The place in the order after all that were read.
         measures: Of each of these what was to be worked out beside it, if anything was.
     """
 
@@ -114,7 +115,7 @@ class Reader:
 
 
 class _Chosen(Stage):
-    """What is chosen and not given yet. A state is the place behind the last record given."""
+    """What is chosen and not given yet. A state is the place after the last record given."""
 
     def __init__(self, choice: Choice, run: Run, saved: Saved | None) -> None:
         self._order = choice.order
@@ -141,7 +142,7 @@ class _Chosen(Stage):
         return _core.pick_records(taken)
 
     def _read(self, count: int) -> None:
-        """Read on until so many records are chosen; who is interrupted has lost none."""
+        """Read on until `count` records are chosen; an interrupt loses none."""
         count -= sum(len(piece.chosen) for piece in self._pieces)
         while count > 0:
             piece = self._reader.read()
@@ -160,7 +161,7 @@ class _Chosen(Stage):
 
 
 class ChosenBatches(_Chosen):
-    """Batches of so many chosen records."""
+    """Batches of `size` chosen records."""
 
     def __init__(
         self, choice: Choice, size: int, drop_remainder: bool, run: Run, saved: Saved | None
@@ -206,7 +207,7 @@ class ChosenElements(_Chosen):
         return made if key is None else (key, made)
 
     def _next_record(self) -> tuple[int, int, bytes, bytes | None]:
-        """Return where the order is behind a record, its place among some, the record, its key."""
+        """Return where the order is after a record, its place among some, the record, its key."""
         for ready in self._ready:
             return ready
         piece = self._reader.read()
@@ -214,8 +215,8 @@ class ChosenElements(_Chosen):
             raise StopIteration
         self._records = some = piece.records[piece.chosen.tolist()]
         keys = keys_of(some).tolist() if self._order.keyed else [None] * len(some)
-        behind = (piece.places + 1).tolist()
-        self._ready = zip(behind, range(len(some)), some, keys, strict=True)
+        after = (piece.places + 1).tolist()
+        self._ready = zip(after, range(len(some)), some, keys, strict=True)
         return next(self._ready)
 
     def skip(self, n: int) -> None:
@@ -284,7 +285,7 @@ def check_shards(saved: Saved, order: RecordOrder) -> Saved:
     """
     if not saved.is_same("shards", shards_of(order)):
         raise StateError(
-            "the state is of another shard, or of another number of them: behind a filter each "
+            "the state is of another shard, or of another number of them: after a filter each "
             "shard is at a place of its own"
         )
     return saved

@@ -109,7 +109,7 @@ class Division:
         if bucket >= len(self.boundaries):
             raise SpecError(
                 f"an element has a length of {self.boundaries[-1] if self.boundaries else 0} or "
-                "more, and pad_to_bucket_boundary needs a boundary behind it"
+                "more, and pad_to_bucket_boundary needs a boundary after it"
             )
         return replace(self.padding, length=self.boundaries[bucket] - 1, fixed=self.fixed)
 

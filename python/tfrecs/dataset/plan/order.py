@@ -99,7 +99,7 @@ class RecordOrder:
         """Return the order from which a state's remainder comes, whatever its number of shards.
 
         A state of one shard of four is one of all: each has given as many elements. So two shards
-        can go on where four have stopped, unless something behind them depends on their number.
+        can continue where four have stopped, unless something after them depends on their number.
 
         Raises:
             StateError: Something does, and the number is another one.
@@ -124,7 +124,7 @@ class RecordOrder:
         return moved, Saved({"at": at, "num": last.num, "base": base})
 
     def state(self, at: int) -> State:
-        """Return the state behind `at` elements."""
+        """Return the state after `at` elements."""
         place = {"at": at, **self._inner_shards()}
         if self.last_shard is not None:
             place |= {"num": self.last_shard.num, "base": self.last_shard.base}

@@ -24,10 +24,10 @@ VERSION = 1
 
 
 class DatasetIterator(_core.Exclusive, Iterator[Any]):
-    """Iterates over a dataset, says where it is, and goes on from there in another process.
+    """Iterates over a dataset, says where it is, and continues from there in another process.
 
     `state_dict()` is a small dict for JSON, whatever the buffers hold; `load_state_dict()` of an
-    iterator over the same plan and files goes on with exactly what would have come next.
+    iterator over the same plan and files continues with exactly what would have come next.
 
     Any number of threads may share it: each element goes to exactly one of them, and a state is the
     place between two elements.
@@ -58,7 +58,7 @@ class DatasetIterator(_core.Exclusive, Iterator[Any]):
         self.trace = Trace(node, run)
 
     def _next(self) -> Any:
-        """Return the next element. Behind the last one, and behind an error, nothing comes."""
+        """Return the next element. After the last one, and after an error, nothing comes."""
         if self._is_closed:
             raise StopIteration
         try:
@@ -108,7 +108,7 @@ class DatasetIterator(_core.Exclusive, Iterator[Any]):
             return self._begun().state()
 
     def state_dict(self, place: State | None = None) -> State:
-        """Return where the pass is, behind the element that came last, or where it was."""
+        """Return where the pass is, after the element that came last, or where it was."""
         return {
             "tfrecs": VERSION,
             "epoch": self._run.epoch,
@@ -119,7 +119,7 @@ class DatasetIterator(_core.Exclusive, Iterator[Any]):
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on where `state` says.
+        """Continue where `state` says.
 
         Raises:
             StateError: It is none, or of another plan, or of other files; the text says what
@@ -162,7 +162,7 @@ class DatasetIterator(_core.Exclusive, Iterator[Any]):
         if not saved.is_same("stripe", None if stripe is None else list(stripe)):
             raise StateError(
                 "the state is of one of several workers, or this is one: the same number of "
-                "workers, and the same one, can go on from it"
+                "workers, and the same one, can continue from it"
             )
 
     def _check_plan(self, saved: Saved) -> None:

@@ -1,4 +1,4 @@
-"""What is known of a pass while it runs, and behind its end."""
+"""What is known of a pass while it runs, and after its end."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Trace:
         self.renew(run)
 
     def renew(self, run: Run) -> None:
-        """Begin again: the pass goes on from a state."""
+        """Begin again: the pass continues from a state."""
         self._run = run
         self._begun: float | None = None
         self._ended: float | None = None

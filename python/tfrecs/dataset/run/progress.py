@@ -13,7 +13,7 @@ from tfrecs.dataset.plan.source import Root
 from tfrecs.dataset.stages.stage import Run
 from tfrecs.errors import Error
 
-# The line is written anew after so many seconds.
+# The line is written anew after that many seconds.
 PERIOD = 0.5
 
 

@@ -20,7 +20,7 @@ class StepTimings:
     Attributes:
         step: The call that made it, indented where it is one of several sources.
         elements: How many elements it has given: batches, where it gives batches. None for steps
-            that the native side does together with one behind them.
+            that the native side does together with one after them.
         records: How many records were read; None where none are.
         nbytes: How many bytes they have.
         busy: How many seconds it was at work, on all its threads together.

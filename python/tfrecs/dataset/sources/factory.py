@@ -66,7 +66,7 @@ class Sources(ABC):
         r"""Return a dataset of the lines of text files, as bytes.
 
         Lines are those of TensorFlow's TextLineDataset: each ends with a newline, of which it has
-        none, nor has it any carriage return; what stands behind the last newline is a line if there
+        none, nor has it any carriage return; what stands after the last newline is a line if there
         is anything. Only whole files that are cut or damaged, which TensorFlow takes for shorter
         ones, are an error here. `with_keys()` gives `file:line`, counted from 1, as editors do.
 
@@ -75,7 +75,7 @@ class Sources(ABC):
             skip_header_lines: How many lines to leave out at the beginning of each file.
             compression_type: "auto" finds out whether a file is compressed with gzip; "", "GZIP" or
                 "ZLIB" insist.
-            cycle_length: How many files are read in turn; 1 reads one behind the other. A state
+            cycle_length: How many files are read in turn; 1 reads one after the other. A state
                 takes some 60 bytes for each.
             block_length: How many lines come of one before it is the next one's turn. The place of
                 a file that has ended is empty until its next turn, and then that of the next file:
@@ -125,7 +125,7 @@ class Sources(ABC):
             paths: A path, a pattern, or several of them, in order.
             record_bytes: How many bytes each record has.
             header_bytes: How many stand before the first one of each file.
-            footer_bytes: How many stand behind the last one.
+            footer_bytes: How many stand after the last one.
             compression_type: As for from_lines().
             cycle_length: As for from_lines().
             block_length: As for from_lines().

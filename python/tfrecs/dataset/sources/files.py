@@ -62,7 +62,7 @@ class Files(
     RecordRoot,
     traits=Traits(keeps_kind=False, gives_batches=False, pads=False, divisible=False),
 ):
-    """Records of files, one file behind the other."""
+    """Records of files, one file after the other."""
 
     paths: tuple[str, ...]
     spec: Spec
@@ -124,7 +124,7 @@ class Files(
         return self.records._inflated()  # noqa: SLF001 - not for users
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave the open files behind: who gets this opens them for itself."""
+        """Leave the open files after: who gets this opens them for itself."""
         opened = ("records", "inflated", "sampled")
         return {name: value for name, value in self.__dict__.items() if name not in opened}
 

@@ -76,7 +76,7 @@ class Replayed(Stage):
         *,
         one_by_one: bool,
     ) -> None:
-        """Begin at the beginning, and go on to where a state says."""
+        """Begin at the beginning, and continue to where a state says."""
         self._native = native
         self._each = chain.from_iterable(native) if one_by_one else native
         self._make = make

@@ -302,7 +302,7 @@ class _Names(Stage):
         return self._paths[self._at - 1]
 
     def skip(self, n: int) -> None:
-        """Go on behind them."""
+        """Continue after them."""
         self._at += n
 
     def state(self) -> State:

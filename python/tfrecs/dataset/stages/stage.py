@@ -38,7 +38,7 @@ class Stage(Iterator[Any]):
 
     @abstractmethod
     def state(self) -> State:
-        """Return what the step begins from again, behind the last element that it gave.
+        """Return what the step begins from again, after the last element that it gave.
 
         It is small, whatever the step holds, and becomes JSON.
         """
@@ -52,8 +52,8 @@ class Stage(Iterator[Any]):
         """Let go of threads and files. It may be called twice."""
 
 
-class Behind(Stage):
-    """A stage behind one other; its state is the other's, if it holds nothing between elements."""
+class ChainedStage(Stage):
+    """A stage after one other; its state is the other's, if it holds nothing between elements."""
 
     def __init__(self, source: Stage) -> None:
         """Take elements of `source`."""
@@ -68,7 +68,7 @@ class Behind(Stage):
         self._source.close()
 
 
-class Made(Behind):
+class Made(ChainedStage):
     """What is made of elements one by one; its state is the source's."""
 
     def __init__(self, make: Callable[[Any], Any], source: Stage) -> None:

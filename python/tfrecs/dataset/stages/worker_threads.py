@@ -25,7 +25,7 @@ from tfrecs.dataset.stages.stage import Stage
 from tfrecs.dataset.stages.state import State
 from tfrecs.errors import StateError, no_thread
 
-# In any order, elements can be so many times the number of threads ahead of one that takes long.
+# In any order, elements can be that many times the number of threads ahead of one that takes long.
 SPREAD = 16
 
 # As many of them a state can say have been given: more threads nobody has.
@@ -62,14 +62,14 @@ class _Made:
 
     Attributes:
         number: Which of the source's elements it is.
-        behind: Where the source was behind it; None if the source itself has failed.
+        after: Where the source was after it; None if the source itself has failed.
         element: What was made of it.
         error: What was raised.
         nbytes: How large it is, if that is asked for.
     """
 
     number: int
-    behind: State | None
+    after: State | None
     element: Any = None
     error: BaseException | None = None
     nbytes: int = 0
@@ -92,9 +92,9 @@ class _Line:
         self.plan = plan
         self.source = source
         self.meter = meter
-        # Of a pass that went on in any order: elements that are not to come again.
+        # Of a pass that continued in any order: elements that are not to come again.
         self.given = given
-        # Where the source was behind each of these.
+        # Where the source was after each of these.
         self.passed: dict[int, State] = {}
         # What is there to take; `came` wakes the consumer, which then looks what has changed.
         self.ready: dict[int, _Made] = {}
@@ -212,14 +212,14 @@ class _Line:
         else there are none: the process ends.
         """
         try:
-            behind = self.source.state() if isinstance(error, Exception) else None
+            after = self.source.state() if isinstance(error, Exception) else None
         except Exception:  # noqa: BLE001 - it is the first error that matters
-            behind = None
-        if behind is None:
+            after = None
+        if after is None:
             self.has_ended = True
             return _Made(self.pulled, None, error=error)
         self.pulled += 1
-        return _Made(self.pulled - 1, behind, error=error)
+        return _Made(self.pulled - 1, after, error=error)
 
     def _made(self, pulled: _Made) -> _Made:
         if pulled.error is not None:
@@ -231,7 +231,7 @@ class _Line:
             if self.plan.max_bytes is not None:
                 pulled.nbytes = nbytes_of(pulled.element)
         except BaseException as error:  # noqa: BLE001 - it is raised where its element would come
-            return _Made(pulled.number, pulled.behind, error=error)
+            return _Made(pulled.number, pulled.after, error=error)
         return pulled
 
     def _finish(self, made: _Made) -> None:
@@ -259,7 +259,7 @@ class Ahead(Stage):
     def __init__(
         self, plan: Plan, source: Stage, meter: _core.Meter, given: Iterable[int] = ()
     ) -> None:
-        """Begin behind the elements that the source has given, and without some that follow."""
+        """Begin after the elements that the source has given, and without some that follow."""
         self._plan = plan
         self._line = _Line(plan, source, meter, set(given))
         self._process = os.getpid()
@@ -268,10 +268,10 @@ class Ahead(Stage):
         self._stop.atexit = False
         # How many elements have been given.
         self._given = 0
-        # All elements before this one have been given; where the source was behind them, and
-        # behind others that have been given.
+        # All elements before this one have been given; where the source was after them, and
+        # after others that have been given.
         self._first, self._state = 0, source.state()
-        self._behind: dict[int, State] = {}
+        self._after: dict[int, State] = {}
 
     def __next__(self) -> Any:
         """Return the next element.
@@ -288,8 +288,8 @@ class Ahead(Stage):
         self._hand_out(number)
         made = self._line.ready.pop(number)
         self._given += 1
-        if made.behind is not None:
-            self._note(made.number, made.behind)
+        if made.after is not None:
+            self._note(made.number, made.after)
         if made.error is not None:
             try:
                 raise made.error
@@ -328,31 +328,31 @@ class Ahead(Stage):
         more = self._plan.ahead - ahead
         if not self._plan.ordered:
             # Elements that went before others count too, until all before them have been given.
-            early = len(self._behind) + len(line.given) + (giving not in (None, self._first))
+            early = len(self._after) + len(line.given) + (giving not in (None, self._first))
             more = min(more, self._plan.window - ahead - early)
         try:
             line.raise_limit(max(more, 0 if ahead or is_giving else 1))
         except RuntimeError as error:  # it was closed just now
             raise StateError(_CLOSED) from error
 
-    def _note(self, number: int, behind: State) -> None:
+    def _note(self, number: int, after: State) -> None:
         """Note that an element has been given."""
-        self._behind[number] = behind
+        self._after[number] = after
         passed = self._line.passed
-        while self._first in self._behind or self._first in passed:
-            self._state = (self._behind if self._first in self._behind else passed).pop(self._first)
+        while self._first in self._after or self._first in passed:
+            self._state = (self._after if self._first in self._after else passed).pop(self._first)
             self._line.given.discard(self._first)
             self._first += 1
 
     def state(self) -> State:
-        """Return where the source was behind the elements that have been given.
+        """Return where the source was after the elements that have been given.
 
         In any order: where it was before the first that has not been given, and which of those
-        behind it have been.
+        after it have been.
         """
         if self._plan.ordered:
             return self._state
-        given = sorted({*self._behind, *self._line.given})
+        given = sorted({*self._after, *self._line.given})
         return {"source": self._state, "given": [number - self._first for number in given]}
 
     def close(self) -> None:

@@ -14,7 +14,7 @@ from tfrecs.dataset.plan.native_form import Grouped, NativeForm, ReadBatches
 from tfrecs.dataset.plan.node import Node, Step, Traits
 from tfrecs.dataset.plan.order import Length
 from tfrecs.dataset.run.start import start
-from tfrecs.dataset.stages.stage import Behind, Run, Stage
+from tfrecs.dataset.stages.stage import ChainedStage, Run, Stage
 from tfrecs.dataset.stages.state import Saved
 
 
@@ -59,7 +59,7 @@ class Batch(
 
 
 def batches(length: Length, size: int, drop_remainder: bool) -> Length:
-    """Return how many batches so many elements are."""
+    """Return how many batches `length` elements make."""
     if not isinstance(length, int):
         return length
     return length // size if drop_remainder else -(-length // size)
@@ -84,7 +84,7 @@ class Make(Protocol):
         """Return the batch; `numbers` are the places of its elements in the pass, if known."""
 
 
-class Groups(Behind):
+class Groups(ChainedStage):
     """Takes a fixed number of elements at a time, and makes a batch of them; it holds none back."""
 
     def __init__(self, node: FixedBatch, make: Make, run: Run, saved: Saved | None) -> None:

@@ -15,7 +15,7 @@ from tfrecs.dataset.plan.native_form import Divided, Division
 from tfrecs.dataset.plan.node import Node, Step, Traits, called, name_of
 from tfrecs.dataset.plan.order import Length
 from tfrecs.dataset.run.start import start
-from tfrecs.dataset.stages.stage import Behind, Run, Stage
+from tfrecs.dataset.stages.stage import ChainedStage, Run, Stage
 from tfrecs.dataset.stages.state import MOST, Saved, State
 from tfrecs.errors import StateError
 from tfrecs.expressions import Expression
@@ -103,10 +103,10 @@ class _Waiting:
     before: State
 
 
-class _Buckets(Behind):
+class _Buckets(ChainedStage):
     """What waits in the buckets is read again.
 
-    A state is where the source was before the oldest of that, and how far behind it the others are.
+    A state is where the source was before the oldest of that, and how far after it the others are.
     """
 
     def __init__(self, node: Bucket, run: Run, saved: Saved | None) -> None:

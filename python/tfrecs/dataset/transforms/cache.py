@@ -8,7 +8,7 @@ from typing import Any
 from tfrecs.dataset.plan.node import Node, Step, Traits
 from tfrecs.dataset.plan.order import Length
 from tfrecs.dataset.run.start import start
-from tfrecs.dataset.stages.stage import Behind, Run, Stage
+from tfrecs.dataset.stages.stage import ChainedStage, Run, Stage
 from tfrecs.dataset.stages.state import Saved, State
 
 
@@ -57,7 +57,7 @@ class _Kept(Stage):
         return self._elements[self._at - 1]
 
     def skip(self, n: int) -> None:
-        """Go on behind them."""
+        """Continue after them."""
         self._at += n
 
     def state(self) -> State:
@@ -65,7 +65,7 @@ class _Kept(Stage):
         return {"at": self._at}
 
 
-class _Filling(Behind):
+class _Filling(ChainedStage):
     """A pass that makes the elements; it begins at the beginning, since all are to be kept."""
 
     def __init__(self, node: Cache, source: Stage) -> None:

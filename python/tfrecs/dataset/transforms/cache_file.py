@@ -28,7 +28,7 @@ from tfrecs.dataset.plan.source import Root, roots_of
 from tfrecs.dataset.plan.spec import Spec
 from tfrecs.dataset.run.start import start
 from tfrecs.dataset.sources.files import Files, Reading
-from tfrecs.dataset.stages.stage import Behind, Made, Run, Stage
+from tfrecs.dataset.stages.stage import ChainedStage, Made, Run, Stage
 from tfrecs.dataset.stages.state import Saved, State
 from tfrecs.dataset.transforms.element_codec import decode, encode
 from tfrecs.dataset.transforms.function_digest import digest_of
@@ -158,7 +158,7 @@ class CacheFile(
 
     def _changed(self, ours: list[Any], theirs: Any) -> str:
         """Return what is not the same of the files, with the first one that is not."""
-        others = "the files behind it were others: other names, sizes or another order"
+        others = "the files after it were others: other names, sizes or another order"
         if not isinstance(theirs, list) or len(theirs) != len(ours):
             return others
         for files, here, other in zip(roots_of(self.source), ours, theirs, strict=True):
@@ -236,7 +236,7 @@ def _functions(node: Node) -> Iterator[tuple[str, str]]:
             yield name_of(value), digest_of(value, name_of(value))
 
 
-class _Filling(Behind):
+class _Filling(ChainedStage):
     """A pass that makes the elements; it begins at the beginning, since all are to be kept."""
 
     def __init__(self, node: CacheFile, source: Stage) -> None:

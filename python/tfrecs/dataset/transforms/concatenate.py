@@ -1,4 +1,4 @@
-"""concatenate(): one dataset behind the other."""
+"""concatenate(): one dataset after the other."""
 
 from __future__ import annotations
 

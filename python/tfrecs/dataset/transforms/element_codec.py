@@ -1,10 +1,10 @@
-"""Elements as bytes: a line of JSON, and behind it the memory of their arrays.
+"""Elements as bytes: a line of JSON, and after it the memory of their arrays.
 
 The line is a tree. Tuples, lists and mappings are objects with one name (`tuple`, `list`, `dict`)
 over their parts; None, truth values, numbers and text stand for themselves. Whatever has memory
 says how much: `{"array": [dtype, shape]}`, `{"scalar": dtype}`, `{"bytes": n}`, and, of arrays of
 byte strings, `{"strings": [shape, n]}`: the int64 offsets of the values, and then their n bytes.
-Ragged and sparse tensors are trees of these. The pieces stand one behind the other, as the tree
+Ragged and sparse tensors are trees of these. The pieces stand one after the other, as the tree
 names them. Nothing of it is ever run, so a file of them is as safe to read as any other data.
 """
 
@@ -116,7 +116,7 @@ def decode(record: bytes) -> Any:
 
 
 class _Pieces:
-    """The memory behind the line, piece by piece."""
+    """The memory after the line, piece by piece."""
 
     def __init__(self, memory: bytes) -> None:
         self._memory = memory

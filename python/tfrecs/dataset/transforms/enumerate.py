@@ -7,7 +7,7 @@ from typing import Any
 
 from tfrecs.dataset.plan.node import Step, Traits
 from tfrecs.dataset.run.start import start
-from tfrecs.dataset.stages.stage import Behind, Run, Stage
+from tfrecs.dataset.stages.stage import ChainedStage, Run, Stage
 from tfrecs.dataset.stages.state import Saved, State
 
 
@@ -29,7 +29,7 @@ class Enumerate(
         return _Enumerate(self, run, saved)
 
 
-class _Enumerate(Behind):
+class _Enumerate(ChainedStage):
     def __init__(self, node: Enumerate, run: Run, saved: Saved | None) -> None:
         self._first, self._at, inner = node.first, 0, None
         if saved is not None:

@@ -12,7 +12,7 @@ from tfrecs.dataset.plan.native_form import Choice, FilteredBatches, Grouped, Na
 from tfrecs.dataset.plan.node import Node, Step, Traits
 from tfrecs.dataset.plan.order import Length
 from tfrecs.dataset.run.start import start
-from tfrecs.dataset.stages.stage import Behind, Run, Stage
+from tfrecs.dataset.stages.stage import ChainedStage, Run, Stage
 from tfrecs.dataset.stages.state import Saved
 from tfrecs.dataset.transforms.with_keys import with_keys
 from tfrecs.expressions import BatchTable, Expression
@@ -47,7 +47,7 @@ class Where(
         return 0 if self.source.length() == 0 else None
 
     def choice(self) -> Choice | None:
-        """Return the records of which so many more are left out."""
+        """Return the records that also satisfy this condition."""
         choice = self.source.choice()
         return None if choice is None else choice.where(self.condition)
 
@@ -70,7 +70,7 @@ class Where(
         return _Where(self, start(self.source, run.whole(), saved))
 
 
-class _Where(Behind):
+class _Where(ChainedStage):
     """What is not read as records: batches, and what Python functions made."""
 
     def __init__(self, node: Where, source: Stage) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from tfrecs.dataset.plan.node import Step, Traits, called, name_of
 from tfrecs.dataset.plan.order import Length
 from tfrecs.dataset.run.start import start
-from tfrecs.dataset.stages.stage import Behind, Run, Stage
+from tfrecs.dataset.stages.stage import ChainedStage, Run, Stage
 from tfrecs.dataset.stages.state import Saved
 from tfrecs.dataset.stages.worker_threads import MOST_GIVEN, Ahead, Plan
 from tfrecs.dataset.transforms.one_by_one import OneByOne
@@ -20,7 +20,7 @@ class Map(
     OneByOne,
     traits=Traits(keeps_kind=False, gives_batches=None, pads=False, divisible=True),
 ):
-    """What `function` makes of each element, on so many threads beside the caller's."""
+    """What `function` makes of each element, on that many threads beside the caller's."""
 
     function: Callable[[Any], Any]
     num_threads: int
@@ -75,7 +75,7 @@ class Filter(
         return _Filter(self, start(self.source, run, saved))
 
 
-class _Filter(Behind):
+class _Filter(ChainedStage):
     def __init__(self, node: Filter, source: Stage) -> None:
         self._node = node
         super().__init__(source)

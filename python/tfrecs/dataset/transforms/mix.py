@@ -15,7 +15,7 @@ from tfrecs.dataset.transforms.multi_source import Several, Stages
 
 STOPS = ("first", "all")
 
-# So many draws are made at once.
+# How many draws are made at once.
 _BLOCK = 1024
 
 

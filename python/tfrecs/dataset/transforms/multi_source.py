@@ -15,7 +15,7 @@ from tfrecs.dataset.stages.state import Saved, State
 
 @dataclass(frozen=True, eq=False)
 class Several(Node, traits=None):
-    """A step over several sources, side by side or one behind the other."""
+    """A step over several sources, side by side or one after the other."""
 
     parts: tuple[Node, ...]
 

@@ -10,7 +10,7 @@ from tfrecs.dataset.plan.node import Step, Traits
 from tfrecs.dataset.plan.order import Length, RecordOrder
 from tfrecs.dataset.plan.order_steps import ShardRecords
 from tfrecs.dataset.run.start import start
-from tfrecs.dataset.stages.stage import Behind, Run, Stage
+from tfrecs.dataset.stages.stage import ChainedStage, Run, Stage
 from tfrecs.dataset.stages.state import Saved, State
 
 POLICIES = ("uneven", "drop", "pad")
@@ -61,7 +61,7 @@ class Shard(
         return _Shard(self, start(self.source, run, inner))
 
 
-class _Shard(Behind):
+class _Shard(ChainedStage):
     """Takes a round of elements at a time: between two rounds all shards are at one place."""
 
     def __init__(self, node: Shard, source: Stage) -> None:
@@ -94,6 +94,6 @@ class _Shard(Behind):
             self._pending = 0
 
     def state(self) -> State:
-        """Return where the source is behind the round: the same for all shards."""
+        """Return where the source is after the round: the same for all shards."""
         self._end_round()
         return {"source": self._source.state()}

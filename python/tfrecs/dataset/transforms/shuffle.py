@@ -11,7 +11,7 @@ from tfrecs.dataset.plan.node import Step, Traits
 from tfrecs.dataset.plan.order import RecordOrder
 from tfrecs.dataset.plan.order_steps import ShuffleRecords, ShuffleWindow
 from tfrecs.dataset.run.start import start
-from tfrecs.dataset.stages.stage import Behind, Run, Stage
+from tfrecs.dataset.stages.stage import ChainedStage, Run, Stage
 from tfrecs.dataset.stages.state import Saved, State
 
 
@@ -70,7 +70,7 @@ class BufferShuffle(
         return _BufferShuffle(self, run, saved)
 
 
-class _BufferShuffle(Behind):
+class _BufferShuffle(ChainedStage):
     """Two layers of shuffled blocks; the second one's begin in the middle of the first one's.
 
     What it begins from again is where the source was before the oldest block of the first layer

@@ -1,4 +1,4 @@
-"""take() and skip(): the first elements, and those behind them."""
+"""take() and skip(): the first elements, and those after them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tfrecs.dataset.plan.node import Step, Traits
 from tfrecs.dataset.plan.order import Length, RecordOrder
 from tfrecs.dataset.plan.order_steps import SkipRecords, TakeRecords
 from tfrecs.dataset.run.start import start
-from tfrecs.dataset.stages.stage import Behind, Run, Stage
+from tfrecs.dataset.stages.stage import ChainedStage, Run, Stage
 from tfrecs.dataset.stages.state import Saved, State
 
 
@@ -37,11 +37,11 @@ class Take(
         return None if order is None else order.then(TakeRecords(self.count))
 
     def begin(self, run: Run, saved: Saved | None) -> Stage:
-        """Begin, with so many less to give as a state says."""
+        """Begin, with as many left to give as the state says."""
         return _Take(self, run, saved)
 
 
-class _Take(Behind):
+class _Take(ChainedStage):
     def __init__(self, node: Take, run: Run, saved: Saved | None) -> None:
         self._left, inner = node.count, None
         if saved is not None:
@@ -72,7 +72,7 @@ class Skip(
     Step,
     traits=Traits(keeps_kind=True, gives_batches=None, pads=False, divisible=False),
 ):
-    """The elements of the source behind the first `count`."""
+    """The elements of the source after the first `count`."""
 
     count: int
 
@@ -86,12 +86,12 @@ class Skip(
         return None if length is None else max(length - self.count, 0)
 
     def order(self) -> RecordOrder | None:
-        """Return the records behind the first ones."""
+        """Return the records after the first ones."""
         order = self.source.order()
         return None if order is None else order.then(SkipRecords(self.count))
 
     def begin(self, run: Run, saved: Saved | None) -> Stage:
-        """Begin behind the first ones; a state is the source's."""
+        """Begin after the first ones; a state is the source's."""
         stage = start(self.source, run, saved)
         if saved is None:
             stage.skip(self.count)

@@ -9,7 +9,7 @@ from tfrecs.dataset.collate.rows import row_of, rows_of
 from tfrecs.dataset.plan.node import Step, Traits
 from tfrecs.dataset.plan.order import Length
 from tfrecs.dataset.run.start import start
-from tfrecs.dataset.stages.stage import Behind, Run, Stage
+from tfrecs.dataset.stages.stage import ChainedStage, Run, Stage
 from tfrecs.dataset.stages.state import MOST, Saved, State
 
 
@@ -33,7 +33,7 @@ class Unbatch(
         return _Unbatch(self, run, saved)
 
 
-class _Unbatch(Behind):
+class _Unbatch(ChainedStage):
     """Its state is where the source was before the batch, and how many of its rows were given."""
 
     def __init__(self, node: Unbatch, run: Run, saved: Saved | None) -> None:

@@ -13,7 +13,7 @@ class WithKeys(
     Step,
     traits=Traits(keeps_kind=False, gives_batches=None, pads=False, divisible=False),
 ):
-    """Pairs of a key and a record; what is behind it and native gives keys beside its batches."""
+    """Pairs of a key and a record; what is after it and native gives keys beside its batches."""
 
     def describe(self) -> str:
         """Return the call."""

@@ -33,7 +33,7 @@ ROWS = 256
 
 
 def per_table(node: Node) -> Node:
-    """Return the plan whose elements become tables: of single records, so many at once."""
+    """Return the plan whose elements become tables: of single records, that many at once."""
     parsed = parsed_of(node)
     return node if parsed is None or parsed.in_batches else Batch(node, ROWS, False)
 
@@ -41,7 +41,7 @@ def per_table(node: Node) -> Node:
 class Examples(_BaseExamplesIterable):  # type: ignore[misc, unused-ignore]
     """Gives datasets' IterableDataset what it iterates over, and where it is.
 
-    Its state is the state of the pass behind the last table, as JSON, and how many rows of the next
+    Its state is the state of the pass after the last table, as JSON, and how many rows of the next
     were given. `set_epoch` of the IterableDataset reaches it as a random generator of that seed.
     """
 
@@ -102,36 +102,36 @@ class Examples(_BaseExamplesIterable):  # type: ignore[misc, unused-ignore]
     def __iter__(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """Give examples, as datasets' own sources do: with a key each."""
         formatter = PythonFormatter()
-        for key, table, behind in self._tables():
+        for key, table, after in self._tables():
             rows = formatter.format_batch(table)
             for row in range(table.num_rows):
                 if row + 1 < table.num_rows:
                     self._count_row()
                 else:
-                    self._note(behind)
+                    self._note(after)
                 yield key, {name: values[row] for name, values in rows.items()}
 
     def _iter_arrow(self) -> Iterator[tuple[str, Any]]:
-        for key, table, behind in self._tables():
-            self._note(behind)
+        for key, table, after in self._tables():
+            self._note(after)
             yield key, table
 
-    def _note(self, behind: str) -> None:
+    def _note(self, after: str) -> None:
         if self._state_dict is not None:
-            self._state_dict["at"], self._state_dict["row"] = behind, 0
+            self._state_dict["at"], self._state_dict["row"] = after, 0
 
     def _count_row(self) -> None:
         if self._state_dict is not None:
             self._state_dict["row"] += 1
 
     def _tables(self) -> Iterator[tuple[str, Any, str]]:
-        """Give tables, each with a key and the state behind it; of the first what is left."""
+        """Give tables, each with a key and the state after it; of the first what is left."""
         with closing(self._iterator()) as it:
             row = 0 if self._state_dict is None else Saved(self._state_dict).integer("row")
             for number, element in enumerate(it):
                 whole = self._table(element)
                 if row > whole.num_rows:
-                    raise StateError(f"the state is behind row {row} of {whole.num_rows}")
+                    raise StateError(f"the state is after row {row} of {whole.num_rows}")
                 table, row = whole.slice(row), 0
                 if table.num_rows:
                     yield f"{number}", table, json.dumps(it.state_dict())

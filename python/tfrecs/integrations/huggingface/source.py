@@ -98,7 +98,7 @@ class _Stored(Stage):
         return columns_of(table, self._features)
 
     def skip(self, n: int) -> None:
-        """Go on behind the next ones, without reading them."""
+        """Continue after the next ones, without reading them."""
         self._at = min(self._at + n * (self._size or 1), self._rows)
         self._ready = iter(())
 

@@ -13,8 +13,8 @@ from tfrecs.integrations.jax.elements import Elements
 class JaxLoader(Loader):
     """Iterates over a dataset as jax.Arrays; each pass is the next epoch.
 
-    Its state is where the last pass is, behind the element that was taken, whatever is under way;
-    behind the end of a pass it is the beginning of the next.
+    Its state is where the last pass is, after the element that was taken, whatever is under way;
+    after the end of a pass it is the beginning of the next.
 
     Example:
         >>> import tfrecs

@@ -101,7 +101,7 @@ class Placing:
 
 @lru_cache
 def sharding_for(sharding: Any, ndim: int) -> Any:
-    """Return the same for arrays that have so many dimensions, if these are fewer."""
+    """Return the same for arrays that have that many dimensions, if these are fewer."""
     if not isinstance(sharding, NamedSharding) or len(sharding.spec) <= ndim:
         return sharding
     return NamedSharding(sharding.mesh, PartitionSpec(*sharding.spec[:ndim]))

@@ -56,7 +56,7 @@ def random_states() -> list[Any]:
 
 
 def set_random_states(states: list[Any]) -> None:
-    """Go on with random numbers from there; of devices that are not there nothing is set."""
+    """Continue with random numbers from there; of devices that are not there nothing is set."""
     if not states:
         return
     torch.set_rng_state(states[0])

@@ -29,24 +29,24 @@ class Data(Protocol):
 
     @property
     def epoch(self) -> int:
-        """Which epoch goes on."""
+        """Which epoch continues."""
 
     def state_dict(self, pulled: int | None = None) -> dict[str, Any]:
         """Return where it is."""
 
     def load_state_dict(self, state: Any) -> None:
-        """Go on there."""
+        """Continue there."""
 
 
 class KerasBackup(keras.callbacks.Callback):  # type: ignore[misc, unused-ignore]
     """Saves weights, the optimizer's state, that of random numbers, and where the data is.
 
     `restore(model)` before `fit` loads all of that, and returns `initial_epoch`. A training that
-    was killed goes on with the batch behind the last one that was saved, and ends with the same
+    was killed continues with the batch after the last one that was saved, and ends with the same
     weights as one that was not.
 
     Beside `keras.callbacks.BackupAndRestore`, which begins an epoch again, and its random numbers.
-    Metrics that `fit` shows for an epoch that goes on are those of the rest of it.
+    Metrics that `fit` shows for an epoch that continues are those of the rest of it.
     """
 
     def __init__(self, data: Data, folder: Any, save_freq: int | str = "epoch") -> None:
@@ -67,9 +67,9 @@ class KerasBackup(keras.callbacks.Callback):  # type: ignore[misc, unused-ignore
         self._number = 0
         self._is_quiet: Any = None
         self._trained = self._unsaved = self._seen = self._base = 0
-        # PyTorch's random numbers behind the last step, and those to go on with. Between epochs
-        # Keras draws some, of which there may be others where an epoch goes on.
-        self._behind: list[Any] = []
+        # PyTorch's random numbers after the last step, and those to continue with. Between epochs
+        # Keras draws some, of which there may be others where an epoch continues.
+        self._after: list[Any] = []
         self._random: list[Any] = []
 
     @property
@@ -85,13 +85,13 @@ class KerasBackup(keras.callbacks.Callback):  # type: ignore[misc, unused-ignore
         self._base = self._data.pulled
 
     def on_epoch_begin(self, epoch: int, logs: object = None) -> None:
-        """Count the batches of an epoch, and go on with the random numbers of the last one."""
+        """Count the batches of an epoch, and continue with the random numbers of the last one."""
         del epoch, logs
         self._seen = 0
-        self._random = self._behind or self._random
+        self._random = self._after or self._random
 
     def on_train_batch_begin(self, batch: int, logs: object = None) -> None:
-        """Go on with random numbers."""
+        """Continue with random numbers."""
         del batch, logs
         set_random_states(self._random)
         self._random = []
@@ -99,7 +99,7 @@ class KerasBackup(keras.callbacks.Callback):  # type: ignore[misc, unused-ignore
     def on_train_batch_end(self, batch: int, logs: object = None) -> None:
         """Save, if it is time; `batch` is the last of several if steps are executed together."""
         del logs
-        self._behind = random_states()
+        self._after = random_states()
         steps = min(batch + 1 - self._seen, self._data.pulled - self._base - self._trained)
         self._seen = batch + 1
         self._trained += steps
@@ -121,7 +121,7 @@ class KerasBackup(keras.callbacks.Callback):  # type: ignore[misc, unused-ignore
             self._save()
 
     def _save(self) -> None:
-        """Save all, behind the batch that was trained with last: it is there whole, or not."""
+        """Save all, after the batch that was trained with last: it is there whole, or not."""
         self._unsaved = 0
         self._folder.mkdir(parents=True, exist_ok=True)
         self._number += 1
@@ -132,7 +132,7 @@ class KerasBackup(keras.callbacks.Callback):  # type: ignore[misc, unused-ignore
             "version": VERSION,
             "weights": weights.name,
             "seeds": [_values(variable) for variable in _seeds(model)],
-            "random": random_texts(self._behind),
+            "random": random_texts(self._after),
             "data": self._data.state_dict(self._base + self._trained),
         }
         new = self._folder / "backup.json.new"
@@ -142,7 +142,7 @@ class KerasBackup(keras.callbacks.Callback):  # type: ignore[misc, unused-ignore
             if old != weights:
                 old.unlink()
 
-    # --- Going on ---
+    # --- Continuing ---
 
     def restore(self, model: Any) -> int:
         """Load what was saved last, if anything was, into a compiled and built model and the data.
@@ -166,14 +166,14 @@ class KerasBackup(keras.callbacks.Callback):  # type: ignore[misc, unused-ignore
         model.optimizer.build(model.trainable_variables)
         model.load_weights(self._folder / saved["weights"])
         _set_seeds(model, saved["seeds"])
-        self._random, self._behind = random_of_texts(saved["random"]), []
+        self._random, self._after = random_of_texts(saved["random"]), []
         self._data.load_state_dict(saved["data"])
         self._number = int(saved["weights"].split(".")[0])
         self._be_quiet()
         return self._data.epoch
 
     def _be_quiet(self) -> None:
-        """Silence a warning: of an epoch that goes on less is left than Keras expects."""
+        """Silence a warning: of an epoch that continues less is left than Keras expects."""
         self._is_quiet = warnings.catch_warnings()
         self._is_quiet.__enter__()
         warnings.filterwarnings("ignore", "Your input ran out of data")

@@ -1,7 +1,7 @@
 """A dataset as Keras takes it.
 
 Keras asks a PyDataset for batch i, in an order that it may have shuffled itself. Here batches come
-in the order of the plan, whatever i is: one reader that goes on is many times as fast as one that
+in the order of the plan, whatever i is: one reader that continues is many times as fast as one that
 seeks, the plan has shuffled all records already, and what it gives can be resumed. So it must be
 known when Keras begins anew. It does not say, but it can be told from what it calls:
 
@@ -9,7 +9,7 @@ known when Keras begins anew. It does not say, but it can be told from what it c
   evaluate look at a batch, to build the model, or not, and call `on_epoch_end` either way: then the
   pass begins again.
 - `on_epoch_end` without `on_epoch_begin` is another evaluation, from the beginning.
-- Epochs in between go on where the last one has stopped, with `steps_per_epoch` in the middle of a
+- Epochs in between continue where the last one stopped, with `steps_per_epoch` in the middle of a
   pass.
 """
 
@@ -39,7 +39,7 @@ MOST_AHEAD = 256
 
 @dataclass
 class _Pass:
-    """A pass, or what is left of one behind a state."""
+    """A pass, or what is left of one after a state."""
 
     dealt: DealtIterator
     start: State | None
@@ -65,7 +65,7 @@ class KerasDataset(keras.utils.PyDataset):  # type: ignore[misc, unused-ignore]
     batches a pass has, or there is no end of them, passes follow each other without end, and `fit`
     needs `steps_per_epoch`. One object is for one `fit` at a time.
 
-    Its state is where the last pass is, behind the batch that was taken last. Within `fit` that may
+    Its state is where the last pass is, after the batch that was taken last. Within `fit` that may
     be some batches ahead of the one that was trained with last: `backup()` knows which one that is.
 
     Example:
@@ -136,7 +136,7 @@ class KerasDataset(keras.utils.PyDataset):  # type: ignore[misc, unused-ignore]
         return 1
 
     def on_epoch_begin(self) -> None:
-        """Note that an epoch begins, which goes on with the pass."""
+        """Note that an epoch begins, which continues with the pass."""
         self._is_within = True
 
     def on_epoch_end(self) -> None:
@@ -172,7 +172,7 @@ class KerasDataset(keras.utils.PyDataset):  # type: ignore[misc, unused-ignore]
         return self._elements(batch)
 
     def _first_of_another(self, over: _Pass) -> Any:
-        """Return the first batch of the pass behind one of which nobody knew when it would end."""
+        """Return the first batch of the pass after one of which nobody knew when it would end."""
         if not over.given and over.start is None:
             raise SpecError("there is no batch to train with")
         self._pass = self._begun()
@@ -206,7 +206,7 @@ class KerasDataset(keras.utils.PyDataset):  # type: ignore[misc, unused-ignore]
 
     @property
     def epoch(self) -> int:
-        """Which epoch goes on, or begins, with the next batch: `initial_epoch` for `fit`."""
+        """Which epoch continues, or begins, with the next batch: `initial_epoch` for `fit`."""
         one = self._pass
         return self._next if one is None or one.is_over else one.dealt.epoch
 
@@ -215,7 +215,7 @@ class KerasDataset(keras.utils.PyDataset):  # type: ignore[misc, unused-ignore]
         self._next = epoch
 
     def state_dict(self, pulled: int | None = None) -> State:
-        """Return where the pass is, behind the batch that was taken last.
+        """Return where the pass is, after the batch that was taken last.
 
         Args:
             pulled: Or after this number of batches taken in all, if it was one of the last 256.
@@ -229,8 +229,8 @@ class KerasDataset(keras.utils.PyDataset):  # type: ignore[misc, unused-ignore]
             return self._upcoming(self._next)
         for number, one, place, is_last in reversed(self._taken):
             if number == pulled:
-                behind = one.dealt.epoch + 1
-                return self._upcoming(behind) if is_last else one.dealt.state_dict(place)
+                after = one.dealt.epoch + 1
+                return self._upcoming(after) if is_last else one.dealt.state_dict(place)
         raise StateError(f"batch {pulled} is none of those that were taken last")
 
     def _upcoming(self, epoch: int) -> State:
@@ -250,11 +250,11 @@ class KerasDataset(keras.utils.PyDataset):  # type: ignore[misc, unused-ignore]
         self._pass, self._next = made, made.dealt.epoch + 1
 
     def backup(self, folder: Any, save_freq: int | str = "epoch") -> KerasBackup:
-        """Return a Keras callback that saves the training, so that it can go on from any step.
+        """Return a Keras callback that saves the training, so that it can continue from any step.
 
         Args:
             folder: Where to; it is made if it is not there.
-            save_freq: After how many batches each time; "epoch" is behind each epoch.
+            save_freq: After how many batches each time; "epoch" is after each epoch.
         """
         return KerasBackup(self, folder, save_freq)
 

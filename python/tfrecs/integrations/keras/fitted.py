@@ -39,7 +39,7 @@ def fitted(kind: type[Any]) -> type[Any]:
 
         @property
         def use_multiprocessing(self) -> bool:
-            """No: one reader that goes on is faster."""
+            """No: one reader that continues is faster."""
             return False
 
         @property

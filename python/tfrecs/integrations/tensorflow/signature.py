@@ -84,7 +84,7 @@ def _with_dtype(spec: Any, feature: Any) -> Any:
 
 
 def _seen(node: Node, epoch: int) -> Any:
-    """Return what the first element is; behind batch() the next may have another number of rows."""
+    """Return what the first element is; after batch() the next may have another number of rows."""
     with DatasetIterator(node, Run(epoch)) as it, contextlib.suppress(StopIteration):
         first = tensors(next(it))
         unknown = None if pads(node) else int(node.gives_batches)

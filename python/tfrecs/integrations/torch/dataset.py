@@ -74,7 +74,7 @@ class TorchDataset(IterableDataset):  # type: ignore[misc, unused-ignore]
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Let the pass that begins next be what is left of the one that `state` was taken in.
 
-        Any loader over this dataset then goes on there, with any number of workers, and any number
+        Any loader over this dataset then resumes there, with any number of workers, and any number
         of ranks if each of them loads a state of one. (torchdata's StatefulDataLoader by itself
         loads only what was saved with as many workers as it has.)
 
@@ -102,7 +102,7 @@ class TorchDataset(IterableDataset):  # type: ignore[misc, unused-ignore]
         self._epochs.go_on(given.epoch, given.elements, in_worker=get_worker_info())
 
     def resumed(self, epoch: int) -> None:
-        """Note that a pass goes on in `epoch`, so that the one behind it is the next."""
+        """Note that a pass continues in `epoch`, so that the one after it is the next."""
         self.set_epoch(epoch + 1)
 
     def convert(self, element: Any) -> Any:
@@ -131,12 +131,12 @@ class TorchIterator(_core.Exclusive, Iterator[Any]):
             raise
 
     def state_dict(self) -> dict[str, Any]:
-        """Return where the pass is, in this worker, behind the element that came last."""
+        """Return where the pass is, in this worker, after the element that came last."""
         with self._turn:
             return self._dealt.state_dict()
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on where `state` says; the next pass is the epoch behind its.
+        """Continue where `state` says; the next pass is the epoch after its.
 
         Raises:
             StateError: It is none, or of another plan, other files, or another number of workers.

@@ -105,7 +105,7 @@ class Epochs:
         return begin
 
     def go_on(self, epoch: int, base: int = 0, *, in_worker: bool) -> None:
-        """Let the pass that begins next be `epoch`, behind its first `base` elements."""
+        """Let the pass that begins next be `epoch`, after its first `base` elements."""
         with self._noted(in_worker) as noted:
             noted["next"] = Begin(epoch, base)
 

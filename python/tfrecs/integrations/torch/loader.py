@@ -16,8 +16,8 @@ from tfrecs.integrations.torch.states import position
 class TorchLoader(DataLoaderParts):
     """Iterates over a dataset as tensors, on a device; each pass is the next epoch.
 
-    Its state is where the last pass is, behind the element that was taken, whatever is under way;
-    behind the end of a pass it is the beginning of the next.
+    Its state is where the last pass is, after the element that was taken, whatever is under way;
+    after the end of a pass it is the beginning of the next.
 
     Example:
         >>> import tfrecs

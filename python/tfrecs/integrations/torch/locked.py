@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-# Where Windows locks: a byte far behind what is written, since nobody may read one that is locked.
+# Where Windows locks: a byte far after what is written, since nobody may read one that is locked.
 PLACE = 1 << 30
 # Seconds between two attempts, where nothing waits by itself.
 PAUSE = 0.002

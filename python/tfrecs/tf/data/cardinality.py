@@ -101,7 +101,7 @@ def _skipped(node: Any, length: Length) -> Length:
 
 
 def _by_itself(node: Step, length: Length) -> Length:
-    """Return how many elements a step says that it makes of so many."""
+    """Return how many elements a step says that it makes of that many."""
     return replace(node, source=_Known(length)).length()
 
 

@@ -196,7 +196,7 @@ class Dataset(factories.Making, Iterable[Any]):
         )
 
     def prefetch(self, buffer_size: Any, name: str | None = None) -> Dataset:
-        """Return the elements, so many of which are made ahead."""
+        """Return the elements, that many of which are made ahead."""
         asked = AUTOTUNE if buffer_size is None else integer(buffer_size, "buffer_size")
         ahead = 2 if asked == AUTOTUNE else asked
         return self._alike(lambda plan: plan.prefetch(ahead)) if ahead else self
@@ -275,7 +275,7 @@ class Dataset(factories.Making, Iterable[Any]):
         return self._changed(lambda plan: plan.filter(lambda one: _truth(is_wanted(one))))
 
     def flat_map(self, map_func: Callable[..., Any], name: str | None = None) -> Dataset:
-        """Return the elements of datasets, one behind the other, that a function makes."""
+        """Return the elements of datasets, one after the other, that a function makes."""
         return self.interleave(map_func, cycle_length=1)
 
     def interleave(
@@ -320,7 +320,7 @@ class Dataset(factories.Making, Iterable[Any]):
         deterministic: bool | None = None,
         name: str | None = None,
     ) -> Dataset:
-        """Return so many elements side by side, which must have one shape."""
+        """Return that many elements side by side, which must have one shape."""
         size = checked_limit("batch_size", integer(batch_size, "batch_size"))
         return self._alike(lambda plan: Plan.of(Batch(plan.node, size, bool(drop_remainder))))
 
@@ -332,7 +332,7 @@ class Dataset(factories.Making, Iterable[Any]):
         drop_remainder: bool = False,
         name: str | None = None,
     ) -> Dataset:
-        """Return so many elements side by side, as long as the longest, or as `padded_shapes`."""
+        """Return that many elements side by side, as long as the longest, or as `padded_shapes`."""
         pad = padding.Padded(
             integer(batch_size, "batch_size"), padded_shapes, padding_values, bool(drop_remainder)
         )

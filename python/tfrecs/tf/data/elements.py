@@ -96,7 +96,7 @@ def _numpy_of(value: Any) -> Any:
 
 
 def flat(structure: Any) -> list[Any]:
-    """Return the values of a structure, one behind the other."""
+    """Return the values of a structure, one after the other."""
     if isinstance(structure, dict):
         return [one for part in structure.values() for one in flat(part)]
     if isinstance(structure, tuple):

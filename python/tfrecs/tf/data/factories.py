@@ -150,7 +150,7 @@ class Making:
 
 
 def _weights(given: Any, count: int) -> list[float]:
-    """Return the weights of so many datasets.
+    """Return the weights of that many datasets.
 
     Raises:
         TypeError: They are not floats.

@@ -36,7 +36,7 @@ class TFRecordDataset(Dataset):
         compression_type: "", "GZIP" or "ZLIB".
         buffer_size: Means nothing here.
         num_parallel_reads: How many files are read in turn, a record of each; None and AUTOTUNE
-            read one behind the other.
+            read one after the other.
 
     Raises:
         InvalidArgumentError: An argument makes no sense.
@@ -121,7 +121,7 @@ class FixedLengthRecordDataset(Dataset):
         filenames: As for TFRecordDataset.
         record_bytes: How many bytes each record has.
         header_bytes: How many stand before the first one of each file.
-        footer_bytes: How many stand behind the last one.
+        footer_bytes: How many stand after the last one.
         buffer_size: Means nothing here.
         compression_type: As for TFRecordDataset.
         num_parallel_reads: As for TFRecordDataset.

@@ -16,7 +16,7 @@ import numpy as np
 
 from tfrecs.dataset.plan.node import Step, Traits
 from tfrecs.dataset.run.start import start
-from tfrecs.dataset.stages.stage import Behind, Run, Stage
+from tfrecs.dataset.stages.stage import ChainedStage, Run, Stage
 from tfrecs.dataset.stages.state import Saved, State
 from tfrecs.errors import ParseError
 from tfrecs.parsing import parse_example
@@ -24,7 +24,7 @@ from tfrecs.tensors import BytesArray, SparseTensor
 from tfrecs.tf.functions.parsing import Features, ParsedRecord
 from tfrecs.tf.tensor.values import Tensor, wrapped
 
-# So many are parsed together.
+# How many are parsed together.
 TOGETHER = 128
 
 
@@ -46,7 +46,7 @@ class ParsedAhead(
         return _ParsedAhead(self, run, saved)
 
 
-class _ParsedAhead(Behind):
+class _ParsedAhead(ChainedStage):
     """Its state is where the source was before some records, and how many of these were given."""
 
     def __init__(self, node: ParsedAhead, run: Run, saved: Saved | None) -> None:
@@ -70,7 +70,7 @@ class _ParsedAhead(Behind):
         return next(self)
 
     def _fill(self) -> None:
-        """Take some records, up to an error: that is raised behind them."""
+        """Take some records, up to an error: that is raised after them."""
         if self._error is not None:
             error, self._error = self._error, None
             raise error

@@ -42,7 +42,7 @@ class Given(
     _Called,
     traits=Traits(keeps_kind=False, gives_batches=False, pads=False, divisible=False),
 ):
-    """So many elements, any of which can be had: `element(i)` is one of them.
+    """A number of elements, any of which can be had: `element(i)` is one of them.
 
     Attributes:
         call: What made it.

@@ -66,8 +66,8 @@ def reshape(tensor: Any, shape: Any, name: str | None = None) -> Any:
     """Return the same values in another shape; one dimension may be -1.
 
     Raises:
-        InvalidArgumentError: There are not so many values.
-        ValueError: In a graph: there cannot be so many.
+        InvalidArgumentError: There are not that many values.
+        ValueError: In a graph: there cannot be that many.
     """
     array = np.asarray(_given(tensor))
     dims = [int(dim) for dim in np.asarray(_given(shape)).reshape(-1)]
@@ -206,7 +206,7 @@ def expand_dims(input: Any, axis: Any = None, name: str | None = None) -> Any:
     """Return values with one dimension more, at `axis`.
 
     Raises:
-        InvalidArgumentError: They have not so many dimensions.
+        InvalidArgumentError: They have not that many dimensions.
         ValueError: There is no axis.
     """
     if axis is None:
@@ -225,7 +225,7 @@ def identity(input: Any, name: str | None = None) -> Any:
 
 @deferrable(rule=static.tile)
 def tile(input: Any, multiples: Any, name: str | None = None) -> Any:
-    """Return values so many times in a row, in each dimension.
+    """Return values that many times in a row, in each dimension.
 
     Raises:
         InvalidArgumentError: `multiples` has not a number for each dimension.
@@ -309,7 +309,7 @@ def pad(
     constant_values: Any = 0,
     name: str | None = None,
 ) -> Any:
-    """Return values with others before and behind them, so many in each dimension.
+    """Return values with others before and after them, that many in each dimension.
 
     Raises:
         NotImplementedError: They are to be of the values themselves.
@@ -393,7 +393,7 @@ def stack(values: Sequence[Any], axis: int = 0, name: str | None = None) -> Any:
 
 @deferrable(rule=static.concat)
 def concat(values: Sequence[Any], axis: int = 0, name: str | None = None) -> Any:
-    """Return values one behind the other, along an axis that they have."""
+    """Return values one after the other, along an axis that they have."""
     return Tensor(np.concatenate([np.asarray(one) for one in _of_one_type(*values)], axis))
 
 

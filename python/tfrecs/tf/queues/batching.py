@@ -123,7 +123,7 @@ def batch(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """Return batches of values, which so many threads compute ahead: a dict, a list, or one."""
+    """Return batches of values, which that many threads compute ahead: a dict, a list, or one."""
     how = (capacity, enqueue_many, shapes, dynamic_pad, allow_smaller_final_batch)
     return batch_join([tensors] * num_threads, batch_size, *how, name=name or "batch")
 
@@ -162,7 +162,7 @@ def shuffle_batch(
     """Return batches of values in random order, `min_after_dequeue` of which stay behind.
 
     Raises:
-        ValueError: So many and a batch do not fit into the capacity.
+        ValueError: `min_after_dequeue` and a batch do not fit into the capacity.
     """
     how = (capacity, min_after_dequeue, seed, enqueue_many, shapes, allow_smaller_final_batch)
     lists = [tensors] * num_threads

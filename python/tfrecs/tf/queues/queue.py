@@ -22,7 +22,7 @@ from tfrecs.tf.tensor.dtypes import as_dtype, as_numpy
 from tfrecs.tf.tensor.shapes import TensorShape, compatible
 from tfrecs.tf.tensor.values import tensor, unwrapped, wrapped
 
-# How long waiting goes on before it is asked whether it is wanted still.
+# How long waiting continues before it is asked whether it is wanted still.
 PULSE = 0.05
 
 
@@ -38,7 +38,7 @@ class FIFOQueue:
         1 [2 3]
     """
 
-    least = 0  # so many stay in it until it is closed
+    least = 0  # that many stay in it until it is closed
     pads = False  # whether those that come out side by side may be of different lengths
 
     def __init__(
@@ -50,7 +50,7 @@ class FIFOQueue:
         shared_name: str | None = None,
         name: str = "fifo_queue",
     ) -> None:
-        """Make one for so many elements, each of as many values as there are dtypes.
+        """Make one for that many elements, each of as many values as there are dtypes.
 
         Raises:
             ValueError: There are not as many shapes, or names, as dtypes.
@@ -68,8 +68,8 @@ class FIFOQueue:
         self._elements: deque[tuple[Any, ...]] = deque()
         self._changed = threading.Condition()
         self._is_closed = self._is_cancelled = False
-        self._demand = 0  # so many are waited for
-        self._pending = 0  # so many wait for room, who may still put in when it is closed
+        self._demand = 0  # that many are waited for
+        self._pending = 0  # that many wait for room, who may still put in when it is closed
         self._error: BaseException | None = None
 
     # --- What graphs are made of ---

@@ -46,7 +46,7 @@ class ReaderBase:
     def read_up_to(
         self, queue: FIFOQueue, num_records: Any, name: str | None = None
     ) -> tuple[Deferred, Deferred]:
-        """Return what will be the keys and values of so many records, or of the rest of a file."""
+        """Return what will be the keys and values of that many records, or of the rest."""
         return self._pair(lambda: side_by_side(self._some(queue, int(num_records))), (None,))
 
     def num_records_produced(self, name: str | None = None) -> Deferred:
@@ -106,13 +106,13 @@ class TextLineReader(ReaderBase):
     """As `tf.TextLineReader`: lines, but the first `skip_header_lines` of each file."""
 
     def __init__(self, skip_header_lines: int | None = None, name: str | None = None) -> None:
-        """Leave out so many lines."""
+        """Leave out that many lines."""
         skipped = {"skip_header_lines": int(skip_header_lines or 0)}
         super().__init__(lambda path: Dataset.from_lines(path, compression_type="", **skipped))
 
 
 class FixedLengthRecordReader(ReaderBase):
-    """As `tf.FixedLengthRecordReader`: records of one length, behind a header."""
+    """As `tf.FixedLengthRecordReader`: records of one length, after a header."""
 
     def __init__(
         self,
@@ -123,7 +123,7 @@ class FixedLengthRecordReader(ReaderBase):
         name: str | None = None,
         encoding: str | None = None,
     ) -> None:
-        """Read records of so many bytes, of files that are compressed as `encoding` says.
+        """Read records of that many bytes, of files that are compressed as `encoding` says.
 
         Each begins `hop_bytes` after the start of the one before; where that is not where it ends,
         files are read whole.

@@ -102,7 +102,7 @@ class Coordinator:
         stop_grace_period_secs: float = 120,
         ignore_live_threads: bool = False,
     ) -> None:
-        """Wait for threads; once it is asked to stop, so many seconds.
+        """Wait for threads; once it is asked to stop, that many seconds.
 
         Raises:
             RuntimeError: Some run on even then.
@@ -194,7 +194,7 @@ class QueueRunner:
         """Start one of the `left` threads that do not run yet.
 
         Raises:
-            OutOfMemoryError: The system allows no other; those that run go on, and without any the
+            OutOfMemoryError: The system allows no other. Running ones continue; without any, the
                 queue is filled by whoever takes from it.
         """
         try:
@@ -230,7 +230,7 @@ class QueueRunner:
         if error is not None or (is_last and not stop.event.is_set()):
             self.queue.shut(error)
         elif is_last:
-            self.queue.feed = self._feed  # another session may go on
+            self.queue.feed = self._feed  # another session may continue
 
     def _feed(self) -> None:
         """Do each thing once, for who takes from the queue where no thread was started."""

@@ -22,7 +22,7 @@ class Operators:
         """Return what `function` makes of the values, of which this is one."""
 
     def __add__(self, other: Any) -> Any:
-        """Return the sum; of strings, the one behind the other."""
+        """Return the sum; of strings, the one after the other."""
         return self._apply(operator.add, self, other)
 
     def __radd__(self, other: Any) -> Any:

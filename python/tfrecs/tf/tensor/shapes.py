@@ -113,7 +113,7 @@ class TensorShape(tuple[int | None, ...]):
         return TensorShape([b if a is None else a for a, b in pairs])
 
     def with_rank(self, rank: int) -> TensorShape:
-        """Return this shape, which has so many dimensions.
+        """Return this shape, which has that many dimensions.
 
         Raises:
             ValueError: It has not.
@@ -123,7 +123,7 @@ class TensorShape(tuple[int | None, ...]):
         return self if self.rank is not None else TensorShape([None] * rank)
 
     def with_rank_at_least(self, rank: int) -> TensorShape:
-        """Return this shape, which has so many dimensions or more.
+        """Return this shape, which has that many dimensions or more.
 
         Raises:
             ValueError: It has fewer.
@@ -133,7 +133,7 @@ class TensorShape(tuple[int | None, ...]):
         return self
 
     def with_rank_at_most(self, rank: int) -> TensorShape:
-        """Return this shape, which has so many dimensions or fewer.
+        """Return this shape, which has that many dimensions or fewer.
 
         Raises:
             ValueError: It has more.

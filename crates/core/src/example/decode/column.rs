@@ -21,7 +21,7 @@ use crate::example::wire::{Wire, WireError};
 enum Trouble {
     /// A list of another kind.
     WrongKind(Kind),
-    /// So many values.
+    /// A fixed number of values.
     WrongCount(usize),
     /// A value that the column's type cannot hold.
     Misfit(Misfit),

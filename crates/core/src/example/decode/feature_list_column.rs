@@ -1,4 +1,4 @@
-//! One column of feature lists while it is being filled: of each record so many steps, and of each
+//! One column of feature lists while it is being filled: of each record that many steps, and of each
 //! step its values.
 
 use std::sync::Arc;
@@ -231,7 +231,7 @@ mod tests {
         bytes
     }
 
-    /// A step of a list with this tag, and these values behind one tag.
+    /// A step of a list with this tag, and these values after one tag.
     fn step(tag: u8, values: &[u8]) -> Vec<u8> {
         delimited(0x0a, &delimited(tag, &delimited(0x0a, values)))
     }

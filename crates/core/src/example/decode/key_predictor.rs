@@ -3,15 +3,15 @@
 //! Real files repeat themselves: their records have the same names in the same order. So the order is
 //! remembered, and of each name the very bytes that lead to its value, which are compared with those of
 //! the record sixteen at a time; a name is looked up only where they differ. A record that lacks a name
-//! differs in one place and is as expected again behind it.
+//! differs in one place and is as expected again after it.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// So many names that nobody asked for are remembered.
+/// How many names that nobody asked for are remembered.
 const MAX_UNASKED: usize = 1 << 12;
 
-/// What comes behind so many is looked up by name every time.
+/// What comes after that many is looked up by name every time.
 const MAX_PLACES: usize = 1 << 12;
 
 /// The names, and in which order they come.
@@ -38,7 +38,7 @@ fn known(number: u32) -> Option<usize> {
     (number != NONE).then_some(number as usize)
 }
 
-/// A number of which there are not so many.
+/// A number of which there are not that many.
 fn short(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(NONE)
 }
@@ -48,7 +48,7 @@ fn short(number: usize) -> u32 {
 pub struct Found {
     /// Its column (none: not asked for).
     pub column: Option<usize>,
-    /// The place in the order of what comes behind it.
+    /// The place in the order of what comes after it.
     pub next: usize,
 }
 
@@ -103,7 +103,7 @@ impl Directory {
         }
         Some(Found {
             column: known(column),
-            // Behind what is not in the order comes what was expected.
+            // After what is not in the order comes what was expected.
             next: found.map_or(place, |place| place + 1),
         })
     }
@@ -189,7 +189,7 @@ impl Expected {
         known(self.column)
     }
 
-    /// If `map` begins with a short entry of this name, and nothing but its value behind: where in the map
+    /// If `map` begins with a short entry of this name, and nothing but its value after: where in the map
     /// the value begins, and where it ends with the entry.
     #[inline]
     pub fn value_in(&self, map: &[u8]) -> Option<(usize, usize)> {

@@ -48,7 +48,7 @@ pub trait Column: Sized {
     fn truncate(&mut self, rows: usize);
     /// Writes row `row`, if its record has not.
     fn fill_row(&mut self, row: usize) -> Result<()>;
-    /// Ends the batch, which has so many rows.
+    /// Ends the batch, which has that many rows.
     fn finish(&mut self, rows: usize) -> Result<(Field, ArrayRef), ArrowError>;
 }
 
@@ -250,7 +250,7 @@ impl<C: Column> Decoder<C> {
             let group = rest.get(..short).unwrap_or_default();
             let long = if self.set_columns(group, row + done).is_ok() {
                 done += short;
-                // Behind a group that is not full is an unusual record; behind a small one there are more.
+                // After a group that is not full is an unusual record; after a small one there are more.
                 self.distrust = match short {
                     0..WORTHWHILE if !is_first => MOST_DISTRUST.min(2 * self.distrust),
                     _ => 1,

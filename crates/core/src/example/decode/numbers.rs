@@ -50,7 +50,7 @@ pub trait Numbers: Send {
     fn count(&self) -> usize;
     /// Forgets all after the first `len`.
     fn truncate(&mut self, len: usize);
-    /// Makes room for so many more.
+    /// Makes room for that many more.
     fn reserve(&mut self, more: usize);
     /// Appends the values of a list; of those that do not fit, tells the first.
     ///
@@ -205,7 +205,7 @@ fn push_int64s<T: std::default::Default>(
     Ok(misfit)
 }
 
-/// So many values are worth being converted side by side.
+/// From how many values on converting them side by side pays.
 const MANY: usize = 16;
 
 /// Appends what `convert` makes of all values, or nothing if one does not fit: so that no value has to

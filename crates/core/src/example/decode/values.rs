@@ -1,4 +1,4 @@
-//! The values of a column, one behind the other, as they are read from the lists of records.
+//! The values of a column, one after the other, as they are read from the lists of records.
 
 use std::sync::Arc;
 
@@ -184,7 +184,7 @@ impl Values {
     }
 
     /// Appends the values of short features, up to the first that has to go the long way, and calls `end` with
-    /// how many values there are behind each; of how many. A `count` says how many values each must have.
+    /// how many values there are after each; of how many. A `count` says how many values each must have.
     #[inline]
     pub fn take_short<'a>(
         &mut self,

@@ -178,7 +178,7 @@ fn plainly(batch: &RecordBatch) -> Encoded {
     .unwrap()
 }
 
-/// Counts the bytes in front, and turns those behind.
+/// Counts the bytes in front, and turns those after.
 const MARKED: Envelope = Envelope {
     before: 5,
     after: 2,

@@ -36,7 +36,7 @@ pub enum Values<'a> {
 
 /// Which values belong to a row.
 pub enum Rows {
-    /// So many each.
+    /// This many in each row.
     Each(usize),
     /// From one offset to the next.
     Between(Vec<usize>),

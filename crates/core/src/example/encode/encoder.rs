@@ -8,7 +8,7 @@ const GAP: usize = 11;
 /// Builds one Example, or one `SequenceExample`, feature by feature.
 #[derive(Default)]
 pub struct ExampleEncoder {
-    /// Behind a [`GAP`], if there are any.
+    /// After a [`GAP`], if there are any.
     features: Vec<u8>,
     feature_lists: Vec<u8>,
     steps: Vec<u8>,

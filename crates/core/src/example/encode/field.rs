@@ -109,7 +109,7 @@ pub(crate) fn push_field(out: &mut Vec<u8>, tag: u8, bytes: &[u8]) {
     out.extend_from_slice(bytes);
 }
 
-/// Messages one behind the other, and where each ends.
+/// Messages one after the other, and where each ends.
 pub type Encoded = (Vec<u8>, Vec<usize>);
 
 /// What stands around each message.
@@ -117,7 +117,7 @@ pub type Encoded = (Vec<u8>, Vec<usize>);
 pub struct Envelope {
     /// Bytes before it.
     pub before: usize,
-    /// Bytes behind it.
+    /// Bytes after it.
     pub after: usize,
     /// Is called with each message in its envelope, which is all zeros, and fills that in.
     pub seal: fn(&mut [u8]),

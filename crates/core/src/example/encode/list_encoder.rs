@@ -111,7 +111,7 @@ impl ListEncoder {
         }
     }
 
-    /// Adds floats, perhaps none, that lie one behind the other.
+    /// Adds floats, perhaps none, that lie one after the other.
     ///
     /// # Errors
     /// The list's kind, if it is another one.
@@ -167,15 +167,15 @@ fn write_varint(buffer: &mut [u8], start: usize, value: u64) -> usize {
     let room = buffer.get_mut(start..).unwrap_or_default();
     match room.first_chunk_mut() {
         Some(chunk) if length <= 8 => {
-            let goes_on = GOES_ON.unbounded_shr(72 - 8 * u32::try_from(length).unwrap_or(8));
-            *chunk = (spread(value) | goes_on).to_le_bytes();
+            let continues = GOES_ON.unbounded_shr(72 - 8 * u32::try_from(length).unwrap_or(8));
+            *chunk = (spread(value) | continues).to_le_bytes();
         }
         _ => write_slowly(room, value),
     }
     length
 }
 
-/// The bit of each byte of a word that says that a varint goes on.
+/// The bit of each byte of a word that says that a varint continues.
 const GOES_ON: u64 = 0x8080_8080_8080_8080;
 
 /// The low 56 bits, seven in each byte.

@@ -16,7 +16,7 @@ pub enum Strings<'a> {
     Each(Vec<&'a [u8]>),
 }
 
-/// Byte strings one behind the other.
+/// Byte strings one after the other.
 #[derive(Clone, Copy)]
 pub struct Joined<'a, O> {
     pub offsets: &'a [O],

@@ -174,7 +174,7 @@ struct Rows {
     value: Vec<f64>,
 }
 
-/// Byte strings, one behind the other.
+/// Byte strings, one after the other.
 #[derive(Debug)]
 struct Names {
     data: Vec<u8>,

@@ -51,7 +51,7 @@ fn between(values: &[u8], start: i64, end: i64, element: usize) -> &[u8] {
     row.unwrap_or_default()
 }
 
-/// For each of `values` values the number of its row and its place in that row, one behind the other.
+/// For each of `values` values the number of its row and its place in that row, one after the other.
 #[must_use]
 pub fn coordinates(row_splits: &[i64], values: usize) -> Vec<i64> {
     let mut all = vec![0; values.saturating_mul(2)];
@@ -59,11 +59,11 @@ pub fn coordinates(row_splits: &[i64], values: usize) -> Vec<i64> {
     for (row, bounds) in (0..).zip(row_splits.windows(2)) {
         let &[start, end] = bounds else { continue };
         let length = usize::try_from(end.saturating_sub(start)).unwrap_or(0);
-        let (here, behind) = pairs.split_at_mut(length.min(pairs.len()));
+        let (here, after) = pairs.split_at_mut(length.min(pairs.len()));
         for (place, pair) in (0..).zip(here) {
             *pair = [row, place];
         }
-        pairs = behind;
+        pairs = after;
     }
     all
 }
@@ -89,7 +89,7 @@ pub fn first_outside(indices: &[i64], shape: &[i64]) -> Option<usize> {
     lines.position(|line| line.iter().zip(shape).any(is_outside))
 }
 
-/// For each value the number of its row and its indices, of which each of `keys` has one, one behind the
+/// For each value the number of its row and its indices, of which each of `keys` has one, one after the
 /// other; value i is the one at place `order[i]`, if there is an order.
 #[must_use]
 pub fn indices(row_splits: &[i64], keys: &[&[i64]], order: Option<&[i64]>) -> Vec<i64> {

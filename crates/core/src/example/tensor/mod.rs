@@ -9,7 +9,7 @@
 //!
 //! The values are either the array's memory (`tensor_content`), or one by one in the field of their
 //! type, where the last one stands for all that are left out. [`types`] knows which field that is,
-//! [`proto`] reads a message, and [`values`] puts the values of many, one behind the other, into one
+//! [`proto`] reads a message, and [`values`] puts the values of many, one after the other, into one
 //! array.
 
 pub mod proto;
@@ -32,7 +32,7 @@ pub struct Tensors {
     pub dtype: &'static TensorType,
     /// The shape of each.
     pub shape: Vec<u64>,
-    /// Their values, one tensor's behind the other's.
+    /// Their values, one tensor's after the other's.
     pub values: Values,
 }
 

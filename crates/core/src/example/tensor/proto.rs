@@ -98,7 +98,7 @@ impl<'a> Proto<'a> {
     /// Its shape.
     ///
     /// # Errors
-    /// A dimension is negative, or no memory has so many values of this type.
+    /// A dimension is negative, or no memory has that many values of this type.
     pub fn shape(&self, dtype: &TensorType) -> Result<Vec<u64>> {
         let sizes: std::result::Result<Vec<u64>, _> =
             self.dims.iter().map(|&size| u64::try_from(size)).collect();

@@ -16,7 +16,7 @@ pub struct TensorType {
 /// Where and how the values of a type are written one by one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Field {
-    /// As in memory, in so many parts of 4 or 8 bytes: the field, and the bytes of a part.
+    /// As in memory, in that many parts of 4 or 8 bytes: the field, and the bytes of a part.
     Fixed(u32, usize),
     /// As varints: the field, and what a varint means.
     Varint(u32, Meaning),

@@ -1,4 +1,4 @@
-//! The values of tensors, one behind the other.
+//! The values of tensors, one after the other.
 
 use std::fmt::Display;
 
@@ -35,7 +35,7 @@ impl Limit {
         match bytes {
             Some(bytes) if bytes <= self.0 => Ok(bytes),
             Some(bytes) => Err(Error::content(format!(
-                "the values would take {bytes} bytes, more than the limit of {}: if so many were \
+                "the values would take {bytes} bytes, more than the limit of {}: if that many were \
                  written, raise max_bytes",
                 self.0
             ))),
@@ -297,7 +297,7 @@ impl Stack {
         Ok(())
     }
 
-    /// Makes room for so many bytes of strings, if the limit leaves it.
+    /// Makes room for that many bytes of strings, if the limit leaves it.
     fn reserve(&mut self, more: Option<usize>) -> Result<()> {
         let needed = more.and_then(|more| more.checked_add(self.data.len()));
         let capacity = self.data.capacity();
@@ -318,7 +318,7 @@ impl Stack {
         let refused = || {
             let shape = shown(&self.shape);
             Error::content(format!(
-                "the tensor_content is not {shape} lengths and the bytes of so many strings"
+                "the tensor_content is not {shape} lengths and the bytes of that many strings"
             ))
         };
         let (mut wire, mut total) = (Wire(content), Some(0usize));

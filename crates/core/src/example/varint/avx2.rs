@@ -69,7 +69,7 @@ fn by_windows(bytes: &mut &[u8], room: &mut [MaybeUninit<i64>]) -> usize {
     written
 }
 
-/// The last few bytes, with zeros behind them.
+/// The last few bytes, with zeros after them.
 #[inline]
 fn copied<'a>(bytes: &[u8], copy: &'a mut [u8; 16]) -> &'a [u8; 16] {
     for (copy, byte) in copy.iter_mut().zip(bytes) {
@@ -89,14 +89,14 @@ fn ends_of(window: __m128i) -> u32 {
 #[inline]
 #[target_feature(enable = "avx2,popcnt")]
 fn write(window: __m128i, ends: u32, room: &mut [MaybeUninit<i64>; 16]) -> bool {
-    let goes_on = !ends & 0xffff;
-    let two = goes_on & goes_on >> 1;
+    let continues = !ends & 0xffff;
+    let two = continues & continues >> 1;
     let four = two & two >> 2;
-    if goes_on == 0 {
+    if continues == 0 {
         widen(window, room);
     } else if four == 0 {
         short(window, ends, room);
-    } else if four & four >> 4 & goes_on >> 8 & goes_on >> 9 == 0 {
+    } else if four & four >> 4 & continues >> 8 & continues >> 9 == 0 {
         long(window, ends, room);
     } else {
         return false;

@@ -51,8 +51,8 @@ fn by_windows(bytes: &mut &[u8], room: &mut [MaybeUninit<i64>]) -> usize {
             None => load_rest(bytes),
         };
         let ends = !_mm512_movepi8_mask(window) & there;
-        let goes_on = !ends & there;
-        let four = runs_of_four(goes_on);
+        let continues = !ends & there;
+        let four = runs_of_four(continues);
         if ends == 0 {
             break;
         }
@@ -60,7 +60,7 @@ fn by_windows(bytes: &mut &[u8], room: &mut [MaybeUninit<i64>]) -> usize {
             widen(bytes, room);
         } else if four == 0 {
             short(window, ends, room);
-        } else if runs_of_ten(goes_on, four) == 0 {
+        } else if runs_of_ten(continues, four) == 0 {
             long(window, ends, room);
         } else {
             break;

@@ -7,7 +7,7 @@
 //!
 //! There is a road for AVX-512 (`avx512.rs`: windows of 64 bytes), one for AVX2 (`avx2.rs`: 16 bytes) and
 //! one for every machine (`plain.rs`: 8 bytes); the best one that the processor has is chosen once.
-//! A road goes on for as long as it can, and stops before what is no varint or where there is no
+//! A road continues for as long as it can, and stops before what is no varint or where there is no
 //! room for another window; `plain` takes the rest, and [`Wire::varint`] says what is wrong. All agree
 //! with [`Wire::varint`], value for value and error for error: the tests compare each with it.
 //!
@@ -29,7 +29,7 @@ mod tests;
 
 /// Takes varints from the front of the bytes, writes them from the front of the room, says how many.
 ///
-/// Exactly so many values of the room are initialized afterwards (more may have been written to).
+/// Exactly that many values of the room are initialized afterwards (more may have been written to).
 type Decode = fn(&mut &[u8], &mut [MaybeUninit<i64>]) -> usize;
 
 /// The best first; each tells its function if this processor has all that it needs.
@@ -121,7 +121,7 @@ fn reserve(bytes: &[u8], out: &mut Vec<i64>) {
 #[inline]
 fn lengthen(out: &mut Vec<i64>, more: usize) {
     debug_assert!(more <= out.capacity() - out.len());
-    // SAFETY: a road initializes so many values from the front of the spare capacity it was given.
+    // SAFETY: a road initializes that many values from the front of the spare capacity it was given.
     unsafe { out.set_len(out.len() + more) };
 }
 
@@ -152,7 +152,7 @@ pub fn for_each_slice(mut bytes: &[u8], mut visit: impl FnMut(&[i64])) -> Result
 #[inline]
 fn initialized(buffer: &[MaybeUninit<i64>], there: usize) -> &[i64] {
     let values = buffer.get(..there).unwrap_or_default();
-    // SAFETY: a road initializes as many values as it says, and so many lie in `values`.
+    // SAFETY: a road initializes as many values as it says, and that many lie in `values`.
     unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), values.len()) }
 }
 

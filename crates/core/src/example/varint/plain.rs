@@ -4,7 +4,7 @@ use std::mem::MaybeUninit;
 
 use crate::example::wire::Wire;
 
-/// The bit of each byte of a word that says that a varint goes on.
+/// The bit of each byte of a word that says that a varint continues.
 pub const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
 
 /// See [`super::Decode`]. Stops only where there are no more bytes, no more room, or what comes is no

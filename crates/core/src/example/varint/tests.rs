@@ -48,11 +48,11 @@ fn all_roads_agree_on(bytes: &[u8]) {
     assert_eq!((all, by_slices), (values, outcome), "{bytes:?}");
 }
 
-/// `bits` as bytes: where one is set, the varint goes on.
+/// `bits` as bytes: where one is set, the varint continues.
 fn by_bits(bits: u32, length: u8) -> Vec<u8> {
     let byte = |place: u8| {
-        let goes_on = u8::from(bits >> place & 1 == 1) << 7;
-        goes_on | place.wrapping_mul(37) & 0x7f | 1
+        let continues = u8::from(bits >> place & 1 == 1) << 7;
+        continues | place.wrapping_mul(37) & 0x7f | 1
     };
     (0..length).map(byte).collect()
 }
@@ -133,8 +133,8 @@ fn every_size_of_the_room() {
                 assert!(count <= size && count + WINDOW > size, "road {nth}");
                 assert_eq!(initialized(&room, count), &values[..count], "road {nth}");
                 assert_eq!(rest, &bytes[ends[count]..], "road {nth}");
-                let behind = &initialized(&room, 300)[size..];
-                assert!(behind.iter().all(|&value| value == UNTOUCHED), "road {nth}");
+                let after = &initialized(&room, 300)[size..];
+                assert!(after.iter().all(|&value| value == UNTOUCHED), "road {nth}");
             }
         }
     }
@@ -167,7 +167,7 @@ fn the_best_road_is_the_first_that_is_there() {
     assert!(std::ptr::fn_addr_eq(*BEST, first));
 }
 
-/// Values of up to so many bits, so that lists of all mixtures of lengths occur.
+/// Values of up to that many bits, so that lists of all mixtures of lengths occur.
 fn lists() -> impl Strategy<Value = Vec<u8>> {
     let value = |bits: u32| {
         (any::<u64>(), 0..=bits).prop_map(|(value, bits)| value.unbounded_shr(64 - bits))
@@ -190,7 +190,7 @@ proptest! {
         all_roads_agree_on(&bytes[before..]);
     }
 
-    /// What lies behind the bytes has no part in what they are.
+    /// What lies after the bytes has no part in what they are.
     #[test]
     fn damaged_lists(mut list in lists(), damage in prop::collection::vec(any::<(u16, u8)>(), 1..20)) {
         for (place, byte) in damage {

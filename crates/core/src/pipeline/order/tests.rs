@@ -6,12 +6,12 @@ use proptest::prelude::*;
 /// As much of an endless pass is looked at.
 const ENOUGH: usize = 400;
 
-/// The same steps over lists, and whether the list goes on.
+/// The same steps over lists, and whether the list continues.
 fn model(steps: &[Step], epoch: u64) -> (Vec<u64>, bool) {
     let Some((&step, steps)) = steps.split_last() else {
         return (Vec::new(), false);
     };
-    let (below, goes_on) = match step {
+    let (below, continues) = match step {
         Step::Repeat(_) => (Vec::new(), false),
         _ => model(steps, epoch),
     };
@@ -29,11 +29,11 @@ fn model(steps: &[Step], epoch: u64) -> (Vec<u64>, bool) {
         }
         Step::Window { seed, size } => {
             let mut all = in_windows(below, seed, size, epoch);
-            if goes_on {
+            if continues {
                 // What the last blocks are made of is not known whole.
                 all.truncate(all.len().saturating_sub(2 * size as usize));
             }
-            (all, goes_on)
+            (all, continues)
         }
         Step::Blocks { seed, size } => {
             let blocks = below.chunks_exact(size as usize);
@@ -49,16 +49,16 @@ fn model(steps: &[Step], epoch: u64) -> (Vec<u64>, bool) {
             let blocks = below.chunks(block as usize).skip(index as usize);
             let mine = blocks.step_by(num as usize).map(<[u64]>::to_vec);
             let mut all = mine.collect::<Vec<_>>().concat();
-            if goes_on {
+            if continues {
                 // The last block is not known whole.
                 all.truncate(all.len().saturating_sub(block as usize));
             }
-            (all, goes_on)
+            (all, continues)
         }
         Step::Repeat(count) => repeated(steps, count, epoch),
-        Step::Shard(shard) => (part_of(&below, shard, goes_on), goes_on),
-        Step::Skip(n) => (below.into_iter().skip(n as usize).collect(), goes_on),
-        // Of what goes on, more is known than is ever taken.
+        Step::Shard(shard) => (part_of(&below, shard, continues), continues),
+        Step::Skip(n) => (below.into_iter().skip(n as usize).collect(), continues),
+        // Of what continues, more is known than is ever taken.
         Step::Take(n) => (below.into_iter().take(n as usize).collect(), false),
     }
 }
@@ -70,11 +70,11 @@ fn repeated(steps: &[Step], count: Option<u64>, epoch: u64) -> (Vec<u64>, bool) 
             return (all, false);
         }
         let epoch = count.map_or(pass, |count| epoch * count + pass);
-        let (some, goes_on) = model(steps, epoch);
+        let (some, continues) = model(steps, epoch);
         let is_empty = some.is_empty();
         all.extend(some);
-        if goes_on || is_empty && count.is_none() {
-            return (all, goes_on);
+        if continues || is_empty && count.is_none() {
+            return (all, continues);
         }
         if count.is_none() && all.len() > 40 * ENOUGH {
             return (all, true);
@@ -109,14 +109,14 @@ fn in_windows(below: Vec<u64>, seed: u64, size: u64, epoch: u64) -> Vec<u64> {
     all
 }
 
-fn part_of(below: &[u64], shard: Shard, goes_on: bool) -> Vec<u64> {
+fn part_of(below: &[u64], shard: Shard, continues: bool) -> Vec<u64> {
     let (num, index) = (shard.num as usize, shard.index as usize);
     let rounds = below
         .get(shard.base as usize..)
         .unwrap_or_default()
         .chunks(num);
     let pick = |round: &[u64]| match (round.get(index), shard.policy) {
-        _ if goes_on && round.len() < num => None,
+        _ if continues && round.len() < num => None,
         (_, Policy::Drop) if round.len() < num => None,
         (None, Policy::Pad) => round.iter().cycle().nth(index).copied(),
         (element, _) => element.copied(),
@@ -126,7 +126,7 @@ fn part_of(below: &[u64], shard: Shard, goes_on: bool) -> Vec<u64> {
 
 fn any_step() -> impl Strategy<Value = Step> {
     let policy = prop_oneof![Just(Policy::Uneven), Just(Policy::Drop), Just(Policy::Pad)];
-    // No more parts than that enough is left of a part of a part of what goes on.
+    // No more parts than that enough is left of a part of a part of what continues.
     let shard = (1_u64..4, 0_u64..4, 0_u64..4, policy).prop_map(|(num, index, base, policy)| {
         let index = index % num;
         Step::Shard(Shard {
@@ -169,8 +169,8 @@ proptest! {
             prop_assert!(endless.is_some() && endless < shuffled);
             return Ok(());
         };
-        let (list, goes_on) = model(&steps, epoch);
-        prop_assert_eq!(order.len(), (!goes_on).then_some(list.len() as u64));
+        let (list, continues) = model(&steps, epoch);
+        prop_assert_eq!(order.len(), (!continues).then_some(list.len() as u64));
         let list = &list[..list.len().min(ENOUGH)];
         for (position, &record) in (0..).zip(list) {
             prop_assert_eq!(order.at(position, epoch), Some(record));
@@ -242,7 +242,7 @@ fn a_pass_over_several_epochs_shuffles_each() {
     }
 }
 
-/// What people have written down must go on where it was.
+/// What people have written down must continue where it was.
 #[test]
 fn the_order_of_blocks_and_windows_is_the_one_promised() {
     let (seed, size) = (7, 4);
@@ -317,7 +317,7 @@ fn records_of_shuffled_blocks_come_from_everywhere() {
     }
 }
 
-/// Nothing comes behind a place that lies before what is said to be its floor; and the floor is not far away.
+/// Nothing comes after a place that lies before what is said to be its floor; and the floor is not far away.
 #[test]
 fn the_floor_of_a_place_is_below_all_that_comes() {
     let window = |size| Step::Window { seed: 5, size };

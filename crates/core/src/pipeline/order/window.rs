@@ -3,7 +3,7 @@
 use super::Place;
 use crate::pipeline::permutation::Permutation;
 
-/// So many elements are shuffled as far as a block reaches.
+/// The number of elements, which are shuffled as far as a block reaches.
 pub struct Window {
     seed: u64,
     size: u64,
@@ -13,7 +13,7 @@ pub struct Window {
     kept: [Option<Kept>; 3],
 }
 
-/// The order of a block of so many elements.
+/// The order of a block of that many elements.
 struct Kept {
     n: u64,
     key: u64,

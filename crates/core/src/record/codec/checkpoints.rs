@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Deflate blocks refer to up to 32 KB in front of them: the window. Of these bytes only those are kept that
-//! the blocks behind really refer to (`window.rs`), the others are zero, and all are compressed.
+//! the blocks after really refer to (`window.rs`), the others are zero, and all are compressed.
 //!
 //! Bytes that are read from a checkpoint need a checksum of their own, as records have: that of the stream covers
 //! all of it, and can only be verified where all of it is decompressed. Whatever a checkpoint says, it
@@ -104,7 +104,7 @@ const ORIGIN: Checkpoint<'static> = Checkpoint {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Checkpoints {
     places: Vec<Place>,
-    /// The windows, packed, one behind the other.
+    /// The windows, packed, one after the other.
     windows: Vec<u8>,
 }
 
@@ -149,8 +149,8 @@ impl Checkpoints {
     /// The last one at or before this offset in the content.
     #[must_use]
     pub fn at(&self, offset: u64) -> Checkpoint<'_> {
-        let behind = self.places.partition_point(|place| place.output <= offset);
-        let index = behind.checked_sub(1);
+        let after = self.places.partition_point(|place| place.output <= offset);
+        let index = after.checked_sub(1);
         index.and_then(|index| self.get(index)).unwrap_or(ORIGIN)
     }
 
@@ -180,7 +180,7 @@ impl Checkpoints {
         })
     }
 
-    /// Adds one behind all others: a stream, or a block with so many `bits` of the byte in front.
+    /// Adds one after all others: a stream, or a block with that many `bits` of the byte in front.
     fn push(
         &mut self,
         output: u64,
@@ -260,7 +260,7 @@ impl Checkpoints {
 }
 
 impl Place {
-    /// A place as it is stored behind another one, if it can be there.
+    /// A place as it is stored after another one, if it can be there.
     fn after(before: Option<&Self>, stored: &[u8; PLACE]) -> Option<Self> {
         let (output, rest) = stored.split_first_chunk()?;
         let (input, rest) = rest.split_first_chunk()?;
@@ -276,7 +276,7 @@ impl Place {
             length: u16::from_le_bytes(*length),
             end: begin.checked_add(packed)?,
         };
-        let behind =
+        let after =
             before.is_none_or(|before| before.output <= place.output && before.input < place.input);
         let possible = place.output.max(place.input) <= FARTHEST
             && usize::from(place.length) <= WINDOW
@@ -288,6 +288,6 @@ impl Place {
                 1..STREAM => place.input > 0,
                 _ => false,
             };
-        (behind && possible).then_some(place)
+        (after && possible).then_some(place)
     }
 }

@@ -23,7 +23,7 @@ use super::libdeflate::{Packer, Unpacker, crc32};
 use crate::error::ErrorKind;
 use crate::runtime::memory::try_reserve;
 
-/// Bytes of frames after which a member is complete: enough to compress well (1.8 % behind one
+/// Bytes of frames after which a member is complete: enough to compress well (1.8 % after one
 /// stream), little enough to stay in a core's cache and to be entered for a single record.
 pub const COMPLETE: usize = 256 << 10;
 /// The most bytes of frames in a member.
@@ -57,7 +57,7 @@ pub fn frames(start: &[u8; HEADER]) -> u32 {
         .map_or(0, |frames| u32::from_le_bytes(*frames))
 }
 
-/// Adds a member that holds `content`, in which so many `frames` begin, to the end of `output`.
+/// Adds a member that holds `content`, in which that many `frames` begin, to the end of `output`.
 ///
 /// # Errors
 /// There is no memory for it.
@@ -82,19 +82,19 @@ pub fn pack(
     Ok(())
 }
 
-/// How many bytes of a file TensorFlow inflates at a time, and how many of those behind such a piece may be the
+/// How many bytes of a file TensorFlow inflates at a time, and how many of those after such a piece may be the
 /// end of a member.
 const PIECE: (u64, u64) = (256 << 10, 16);
 
 /// Whether TensorFlow may take the end of a member here for that of the file: if all that a piece of the file
-/// begins with is the end of a member, of which nothing comes out, and there is no other piece behind it, it
+/// begins with is the end of a member, of which nothing comes out, and there is no other piece after it, it
 /// does not look at the members that follow (2.21; its own default for the length of a piece).
 #[must_use]
 pub fn ends_badly(end: u64) -> bool {
     (1..=PIECE.1).contains(&(end % PIECE.0))
 }
 
-/// The same member with another length, so that it does not end badly if it begins at `start`: not compressed, behind
+/// The same member with another length, so that it does not end badly if it begins at `start`: not compressed, after
 /// as many empty blocks as that takes. None for what is no member of ours.
 #[must_use]
 pub fn with_another_end(member: &[u8], start: u64) -> Option<Vec<u8>> {
@@ -169,11 +169,11 @@ mod tests {
             content in prop::collection::vec(any::<u8>(), 1..3000),
             times in 1_usize..200,
             piece in 1_u64..9,
-            behind in 1_u64..=16,
+            after in 1_u64..=16,
         ) {
             let content = content.repeat(times.min(LARGEST / content.len()));
             let member = packed(&content);
-            let start = (piece * PIECE.0 * 8 + behind).saturating_sub(member.len() as u64);
+            let start = (piece * PIECE.0 * 8 + after).saturating_sub(member.len() as u64);
             prop_assert!(ends_badly(start + member.len() as u64));
             let other = with_another_end(&member, start).unwrap();
             prop_assert!(!ends_badly(start + other.len() as u64));

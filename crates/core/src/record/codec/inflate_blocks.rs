@@ -1,6 +1,6 @@
 //! Inflating that can stop between two deflate blocks, and begin there again.
 //!
-//! zlib-rs's own interface (`streams.rs`) cannot say where in a byte a block ends; behind zlib's interface
+//! zlib-rs's own interface (`streams.rs`) cannot say where in a byte a block ends; after zlib's interface
 //! the same code can. Everything unsafe about that is here.
 #![allow(
     unsafe_code,
@@ -30,7 +30,7 @@ unsafe impl Send for Inflater {}
 pub enum Progress {
     /// It wants more input, or more room.
     More,
-    /// It stopped between two blocks; so many bits of the last byte of input belong to the next one.
+    /// It stopped between two blocks; that many bits of the last byte of input belong to the next one.
     Block(u8),
     /// The end of the stream, trailer included if it has one.
     End,
@@ -133,7 +133,7 @@ impl Inflater {
         match code {
             z::Z_STREAM_END => Progress::End,
             z::Z_OK | z::Z_BUF_ERROR => match u8::try_from(self.stream.data_type) {
-                // 128: between two blocks; 64: behind the last one. Below are the bits that are left.
+                // 128: between two blocks; 64: after the last one. Below are the bits that are left.
                 Ok(between @ 128..=135) => Progress::Block(between - 128),
                 _ => Progress::More,
             },
@@ -183,7 +183,7 @@ mod tests {
     ];
     const SENTENCES: [&[u8]; 2] = [b"some words, ", b"some words, and some more words"];
 
-    /// Miri runs this: the library is Rust behind its C interface.
+    /// Miri runs this: the library is Rust after its C interface.
     #[test]
     fn it_stops_at_a_block_and_begins_there_again() {
         let mut inflater = Inflater::new(Compression::Zlib).unwrap();
@@ -195,7 +195,7 @@ mod tests {
             filled += step.produced;
             match step.progress {
                 Progress::Block(bits) => blocks.push((taken, filled, bits, inflater.window())),
-                // Behind the last block, before the trailer.
+                // After the last block, before the trailer.
                 Progress::More => assert!(step.consumed > 0),
                 Progress::End => break,
                 Progress::Broken(why) => panic!("{why}"),

@@ -98,14 +98,14 @@ impl Inflated {
         }
     }
 
-    /// Goes on here behind the members that others have inflated.
+    /// Continues here after the members that others have inflated.
     fn move_back(&mut self) {
         let nowhere = Place::Nowhere(ErrorKind::State("it was on its way".to_owned()));
         if let Place::Members(members) = std::mem::replace(&mut self.place, nowhere) {
             // Once is enough: whoever was wrong about one member may be so about each.
             self.parallel = false;
             self.place = match members.into_input() {
-                Some(input) => Place::Here(Box::new(Streams::behind_another(input, self.codec))),
+                Some(input) => Place::Here(Box::new(Streams::after_another(input, self.codec))),
                 None => Place::Nowhere(ErrorKind::State("a thread has failed".to_owned())),
             };
         }

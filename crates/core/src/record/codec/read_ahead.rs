@@ -77,7 +77,7 @@ impl Members {
         })
     }
 
-    /// Reads some bytes; 0 when somebody else has to go on.
+    /// Reads some bytes; 0 when somebody else has to continue.
     pub fn read(&mut self, out: &mut [u8]) -> Result<usize, ErrorKind> {
         loop {
             let count = self.piece.read(out);
@@ -136,7 +136,7 @@ impl Feed {
     }
 }
 
-/// Reads until `bytes` are so many; false if that fails.
+/// Reads until `bytes` are that many; false if that fails.
 fn read_up_to(input: &mut Input, bytes: &mut Vec<u8>, size: usize) -> bool {
     let mut filled = bytes.len();
     if bytes
@@ -169,7 +169,7 @@ pub struct Ahead {
 const AHEAD: (usize, usize) = (256 << 10, 8);
 
 impl Ahead {
-    /// Has another thread go on with `streams`.
+    /// Has another thread continue with `streams`.
     pub fn start(mut streams: Streams) -> Result<Self, ErrorKind> {
         let ended = Arc::new(AtomicBool::new(false));
         let end = Arc::clone(&ended);

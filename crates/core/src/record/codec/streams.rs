@@ -1,4 +1,4 @@
-//! Inflating the streams of a compressed file, one behind the other, with zlib-rs.
+//! Inflating the streams of a compressed file, one after the other, with zlib-rs.
 //!
 //! What can be inflated is delivered before what is wrong with the rest is reported; a stream without its
 //! trailer is a cut, and not an end.
@@ -15,7 +15,7 @@ use crate::runtime::interrupt::Pulse;
 /// Compressed bytes that are read ahead of the inflater.
 const INPUT_BUFFER: usize = 128 << 10;
 
-/// The content of a file's streams, inflated one behind the other.
+/// The content of a file's streams, inflated one after the other.
 pub struct Streams {
     codec: Compression,
     input: Input,
@@ -34,7 +34,7 @@ enum State {
     Empty,
     /// Inside a stream: an end of the file here is a cut.
     Inside,
-    /// Behind the end of a stream.
+    /// After the end of a stream.
     Between,
 }
 
@@ -53,8 +53,8 @@ impl Streams {
         }
     }
 
-    /// The streams of a file behind the end of one.
-    pub fn behind_another(input: Input, codec: Compression) -> Self {
+    /// The streams of a file after the end of one.
+    pub fn after_another(input: Input, codec: Compression) -> Self {
         Self {
             state: State::Between,
             ..Self::new(input, codec)
@@ -100,7 +100,7 @@ impl Streams {
     pub fn read(&mut self, out: &mut [u8]) -> Result<usize, ErrorKind> {
         let mut pulse = Pulse::start();
         loop {
-            // A file can go on for long with streams that hold nothing.
+            // A file can continue for long with streams that hold nothing.
             pulse.check()?;
             if let Some(fault) = &self.fault {
                 return Err(fault.clone());
@@ -169,7 +169,7 @@ impl Streams {
     }
 }
 
-/// Whether these bytes behind the end of a stream begin another one.
+/// Whether these bytes after the end of a stream begin another one.
 ///
 /// # Errors
 /// [`ErrorKind::TrailingData`] if they must not be there.

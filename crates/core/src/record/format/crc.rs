@@ -59,10 +59,10 @@ const fn times_x(crc: u32) -> u32 {
     (crc >> 1) ^ ((crc & 1) * 0x82f6_3b78)
 }
 
-/// What a byte adds to a checksum if so many others follow: seven, six, five, four.
+/// What a byte adds to a checksum if that many others follow: seven, six, five, four.
 static BEFORE_SEVEN_TO_FOUR: [[u32; 256]; 4] = [before(7), before(6), before(5), before(4)];
 
-/// What each byte adds to a checksum if so many others follow.
+/// What each byte adds to a checksum if that many others follow.
 #[allow(clippy::indexing_slicing, reason = "happens while compiling")]
 const fn before(others: u32) -> [u32; 256] {
     let mut table = [0; 256];

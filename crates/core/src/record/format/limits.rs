@@ -32,7 +32,7 @@ pub const MAX_RECORD_BYTES: u64 = 4 << 30;
 /// minutes of work.
 pub const MAX_DECOMPRESSED_BYTES: u64 = 1 << 40;
 
-/// So many bytes of a record that is too long are waited for before that is said of it: a file that ends
+/// How many bytes of a record that is too long are read before it is refused: a file that ends
 /// before is cut off, or lies about its length, and that is the better thing to say.
 const PROOF: usize = 32 << 20;
 
@@ -78,7 +78,7 @@ impl FileLimits {
         self.record
     }
 
-    /// How much of `room` may be filled behind the first `done` bytes.
+    /// How much of `room` may be filled after the first `done` bytes.
     pub fn room(self, room: &mut [u8], done: u64) -> &mut [u8] {
         let left = usize::try_from(self.decompressed.saturating_sub(done)).unwrap_or(usize::MAX);
         let count = room.len().min(left);

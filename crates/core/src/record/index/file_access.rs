@@ -15,10 +15,10 @@ use crate::record::storage::read_at::fill;
 use crate::runtime::fork;
 use crate::runtime::simd::fetch;
 
-/// So many files are kept open, of all sequences together; beyond that, one is opened for each use.
+/// How many files are kept open, of all sequences together; beyond that, one is opened for each use.
 static MOST_OPEN: AtomicUsize = AtomicUsize::new(64);
 
-/// Keeps at most so many files open from now on: whoever knows how many the process may have says so.
+/// Keeps at most that many files open from now on: whoever knows how many the process may have says so.
 pub fn keep_open(most: usize) {
     MOST_OPEN.store(most, Ordering::Relaxed);
 }
@@ -104,7 +104,7 @@ pub struct Access<'a> {
     mapped: Option<Mapped<'a>>,
     /// Where it can be inflated from, if it is compressed.
     compressed: Option<(Compression, &'a Checkpoints)>,
-    /// What has inflated some of it, and may go on from there.
+    /// What has inflated some of it, and may continue from there.
     seeker: Option<Seeker>,
 }
 
@@ -135,7 +135,7 @@ impl<'a> Access<'a> {
         }))
     }
 
-    /// What is read is the content of the file; a `seeker` of it goes on where it was, if that is not far.
+    /// What is read is the content of the file; a `seeker` of it continues where it was, if that is not far.
     pub(crate) fn inflated(
         self,
         codec: Compression,
@@ -182,9 +182,9 @@ impl<'a> Access<'a> {
         }
     }
 
-    /// Whether the next read may go on where another one was.
+    /// Whether the next read may continue where another one was.
     #[must_use]
-    pub fn goes_on(&self) -> bool {
+    pub fn continues(&self) -> bool {
         self.seeker.is_some()
     }
 
@@ -193,7 +193,7 @@ impl<'a> Access<'a> {
         self.seeker = None;
     }
 
-    /// What may go on where the last read was.
+    /// What may continue where the last read was.
     #[must_use]
     pub fn into_seeker(self) -> Option<Seeker> {
         self.seeker

@@ -235,7 +235,7 @@ impl IndexedFile {
     }
 
     /// The file, open for reads at any place; in memory, if so asked and it is not compressed. A `seeker` of it
-    /// goes on where it was.
+    /// continues where it was.
     ///
     /// # Errors
     /// Any I/O error; the file has changed.

@@ -26,22 +26,22 @@ const NEAR: usize = 4 << 10;
 /// The most that is read together, unless it is one record.
 const MOST: u64 = 1 << 20;
 
-/// So many reads before it, the memory that one copies from is fetched.
+/// How many reads ahead the memory that one copies from is prefetched.
 const SOON: usize = 4;
 
-/// So many bytes are worth another thread.
+/// From how many bytes on another thread pays.
 const WORTH_A_THREAD: usize = 512 << 10;
 
 /// What a frame has beside its record.
 const FRAME: u64 = (HEADER + FOOTER) as u64;
 
-/// So many seekers are kept; one takes 200 KB.
+/// How many seekers are kept; one takes 200 KB.
 const SEEKERS: usize = 16;
 
 /// The records of several files.
 pub struct Sequence {
     files: Vec<Arc<IndexedFile>>,
-    /// The number in the sequence of the first record behind each file.
+    /// The number in the sequence of the first record after each file.
     ends: Vec<usize>,
     options: ReadOptions,
     threads: usize,
@@ -49,7 +49,7 @@ pub struct Sequence {
     memory_map: bool,
     /// Buffers of batches, which may come back.
     lent: Mutex<Lent>,
-    /// What has inflated single records, and may go on from there, and of which file; the last one at the end.
+    /// What has inflated single records, and may continue from there, and of which file; the last one at the end.
     seekers: Mutex<Vec<(usize, Seeker)>>,
 }
 
@@ -73,7 +73,7 @@ struct Run<'a> {
 }
 
 impl Sequence {
-    /// The records of `files`, one behind the other; how the files are compressed they know themselves.
+    /// The records of `files`, one after the other; how the files are compressed they know themselves.
     #[must_use]
     pub fn new(files: Vec<Arc<IndexedFile>>, options: ReadOptions, threads: usize) -> Self {
         let mut end = 0_usize;
@@ -135,7 +135,7 @@ impl Sequence {
         data
     }
 
-    /// A seeker for a single read, to go on where the last one of this file was; none for whoever comes at the
+    /// A seeker for a single read, to continue where the last one of this file was; none for whoever comes at the
     /// same time, or was forked meanwhile.
     fn take_seeker(&self, which: usize) -> Option<Seeker> {
         let mut kept = self.seekers.try_lock().ok()?;
@@ -287,7 +287,7 @@ impl Sequence {
         if threads <= 1 {
             return vec![Job { runs, room }];
         }
-        // A read costs about as much as so many bytes, and more where all is inflated from the checkpoint before.
+        // A read costs about as much as that many bytes, and more where all is inflated from the checkpoint before.
         let weight =
             |run: &Run<'_>| length_of(&run.place) + run.file.cost_of_a_read(self.memory_map);
         let total: usize = runs.iter().map(weight).sum();
@@ -349,12 +349,12 @@ impl Sequence {
 }
 
 /// Reads; and once more without what a seeker has passed, if that goes wrong: damage that can be inflated spoils
-/// what comes behind it, up to the next checkpoint.
+/// what comes after it, up to the next checkpoint.
 fn again_from_a_checkpoint<T>(
     access: &mut Access<'_>,
     mut read: impl FnMut(&mut Access<'_>) -> Result<T>,
 ) -> Result<T> {
-    let went_on = access.goes_on();
+    let went_on = access.continues();
     match read(access) {
         Err(error) if went_on && !error.is_interrupt() => {
             access.begin_again();
@@ -401,11 +401,11 @@ fn records_of(bytes: Arc<Vec<u8>>, wanted: &[Wanted<'_>], runs: &[Run<'_>]) -> R
             pulse.check()?;
         }
         for it in wanted.get(run.wanted.clone()).unwrap_or_default() {
-            let behind = usize::try_from(it.place.start - run.place.start).unwrap_or(0);
+            let after = usize::try_from(it.place.start - run.place.start).unwrap_or(0);
             let len = length_of(&it.place);
             if let Some(span) = spans.get_mut(it.slot) {
                 *span = Span {
-                    start: begin + behind + HEADER,
+                    start: begin + after + HEADER,
                     len: len - HEADER - FOOTER,
                     number: it.number as u64,
                     file: number,
@@ -448,7 +448,7 @@ fn resize(buffer: &mut Vec<u8>, size: usize) -> Result<()> {
     Ok(())
 }
 
-/// Makes room for so many bytes more, if there is memory for them.
+/// Makes room for that many bytes more, if there is memory for them.
 fn reserve(buffer: &mut Vec<u8>, more: usize) -> Result<()> {
     let reserved = buffer.try_reserve_exact(more);
     reserved.map_err(|_| ErrorKind::OutOfMemory(more).into())

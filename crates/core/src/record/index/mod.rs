@@ -28,7 +28,7 @@ const VERSION: u32 = 2;
 /// The length of the header.
 pub const HEADER: usize = 80;
 
-/// So many records share a block, which takes so many bytes beside its distances.
+/// How many records share a block, and how many bytes that takes beside its distances.
 const BLOCK: (usize, usize) = (64, 16);
 
 /// What the header of an index says.
@@ -59,7 +59,7 @@ pub struct Index {
     body: Vec<u8>,
     /// Where in the body the packed distances, and what describes checkpoints, begin.
     packed: usize,
-    behind: usize,
+    after: usize,
     checkpoints: Checkpoints,
 }
 
@@ -118,7 +118,7 @@ impl Index {
         Some((u64::from_le_bytes(*first), u64::from_le_bytes(*rest)))
     }
 
-    /// The number of the first record that begins at `offset` or behind it.
+    /// The number of the first record that begins at `offset` or after it.
     #[must_use]
     pub fn first_from(&self, offset: u64) -> usize {
         let (mut low, mut high) = (0, self.records);
@@ -155,8 +155,8 @@ impl Index {
         header.extend(of.modified.to_le_bytes());
         header.extend(of.samples.to_le_bytes());
         header.extend(crc::masked(&self.body).to_le_bytes());
-        header.extend(((self.behind - self.packed) as u64).to_le_bytes());
-        header.extend(((self.body.len() - self.behind) as u64).to_le_bytes());
+        header.extend(((self.after - self.packed) as u64).to_le_bytes());
+        header.extend(((self.body.len() - self.after) as u64).to_le_bytes());
         header.extend([0; 4]);
         header.extend(crc::masked(&header).to_le_bytes());
         header.extend_from_slice(&self.body);
@@ -168,8 +168,8 @@ impl Index {
     pub fn new(summary: &Summary, body: Vec<u8>) -> Option<Self> {
         let records = usize::try_from(summary.records).ok()?;
         let packed = records.div_ceil(BLOCK.0).checked_mul(BLOCK.1)?;
-        let behind = packed.checked_add(usize::try_from(summary.packed).ok()?)?;
-        let stored = body.get(behind..)?;
+        let after = packed.checked_add(usize::try_from(summary.packed).ok()?)?;
+        let stored = body.get(after..)?;
         if stored.len() as u64 != summary.checkpoints || crc::masked(&body) != summary.sum {
             return None;
         }
@@ -182,7 +182,7 @@ impl Index {
             end: summary.end,
             body,
             packed,
-            behind,
+            after,
             checkpoints,
         })
     }
@@ -243,7 +243,7 @@ fn number_of(compression: Compression) -> u32 {
     }
 }
 
-/// Numbers one behind the other.
+/// Numbers one after the other.
 struct Fields<'a>(&'a [u8]);
 
 impl Fields<'_> {
@@ -305,7 +305,7 @@ impl Builder {
         let mut body = self.blocks;
         let packed = body.len();
         try_extend(&mut body, &self.packed)?;
-        let behind = body.len();
+        let after = body.len();
         if !checkpoints.is_empty() {
             try_extend(&mut body, &checkpoints.to_bytes()?)?;
         }
@@ -314,7 +314,7 @@ impl Builder {
             end,
             body,
             packed,
-            behind,
+            after,
             checkpoints,
         })
     }
@@ -326,7 +326,7 @@ impl Builder {
         Ok(())
     }
 
-    /// Packs the records that are in no block; behind them begins what begins at `next`.
+    /// Packs the records that are in no block; after them begins what begins at `next`.
     fn pack(&mut self, next: u64) {
         let Some(&first) = self.starts.first() else {
             return;

@@ -1,7 +1,7 @@
 //! How far records begin from where they are expected, in few bits.
 
 /// Where record `place` of `count` would begin if all were equally long, the first of them at `first` and
-/// what comes behind them at `next`.
+/// what comes after them at `next`.
 #[inline]
 pub(crate) fn expected(first: u64, next: u64, place: usize, count: usize) -> u64 {
     let (span, place, count) = (next.wrapping_sub(first), place as u64, count.max(1) as u64);
@@ -22,7 +22,7 @@ pub(crate) fn unfolded(number: u64) -> u64 {
     number >> 1 ^ (number & 1).wrapping_neg()
 }
 
-/// The number of `width` bits, 64 at most, that begins at bit `at`; what lies behind the bytes is 0.
+/// The number of `width` bits, 64 at most, that begins at bit `at`; what lies after the bytes is 0.
 #[inline]
 pub(crate) fn bits(bytes: &[u8], at: usize, width: usize) -> Option<u64> {
     let from = bytes.get(at / 8..)?;
@@ -37,7 +37,7 @@ pub(crate) fn bits(bytes: &[u8], at: usize, width: usize) -> Option<u64> {
     u64::try_from(u128::from_le_bytes(window) >> (at % 8) & mask).ok()
 }
 
-/// Writes numbers of `width` bits one behind the other, and zeros up to the next byte.
+/// Writes numbers of `width` bits one after the other, and zeros up to the next byte.
 pub(crate) fn pack_bits(numbers: &[u64], width: u32, out: &mut Vec<u8>) {
     let (mut window, mut used) = (0_u128, 0);
     for &number in numbers {

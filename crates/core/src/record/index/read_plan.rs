@@ -8,10 +8,10 @@ use std::slice::Iter;
 use crate::error::{ErrorKind, Result};
 use crate::runtime::interrupt::Pulse;
 
-/// So many indices are sorted, or gone through, before signals are asked for.
+/// How many indices are sorted, or gone through, before signals are asked for.
 pub const AT_ONCE: usize = 1 << 16;
 
-/// Room for so many elements, if there is memory for them.
+/// Room for that many elements, if there is memory for them.
 pub fn room_for<T>(count: usize) -> Result<Vec<T>> {
     let mut room = Vec::new();
     let reserved = room.try_reserve_exact(count);

@@ -8,13 +8,13 @@ use crate::record::read::buffer::Lent;
 use crate::record::read::records::{Picked, Records};
 use crate::runtime::interrupt::Pulse;
 
-/// Of a file that is read in turn with others, so many records are read at once, if they have no more bytes than this.
+/// Of a file that is read in turn with others, that many records are read at once, if they have no more bytes than this.
 const AHEAD: (usize, usize) = (1024, 256 << 10);
 
-/// So many records are passed over at once.
+/// How many records are passed over at once.
 const PASSED: usize = 1 << 16;
 
-/// `block` records of each of `cycle` files in turn; with one file at a time, one file behind the other.
+/// `block` records of each of `cycle` files in turn; with one file at a time, one file after the other.
 ///
 /// The order is that of `TensorFlow`'s interleave: the place of a file that has ended is empty until its next turn, and
 /// then that of the next file.
@@ -85,7 +85,7 @@ impl Turns {
         }
     }
 
-    /// Goes on from a place.
+    /// Continues from a place.
     ///
     /// # Errors
     /// There is no such place; of the files that were being read there.
@@ -108,7 +108,7 @@ impl Turns {
         Ok(())
     }
 
-    /// Where reading is, behind the record that came last.
+    /// Where reading is, after the record that came last.
     #[must_use]
     pub fn place(&self) -> Place {
         if self.is_pending() {

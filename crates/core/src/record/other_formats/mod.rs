@@ -1,7 +1,7 @@
 //! Records of files that are not `TFRecord` files: lines of text, records of one length, whole files.
 //!
 //! They are read as `TensorFlow` reads them. A line ends with a newline, of which it has none, nor has it any carriage
-//! return, wherever that stood; behind the last newline there is a line only if it has any byte then. What is left of
+//! return, wherever that stood; after the last newline there is a line only if it has any byte then. What is left of
 //! a record of a fixed length is an error.
 
 use std::fs::File;
@@ -27,18 +27,18 @@ mod split;
 /// What a record is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// A line of text, but for the first so many. Its number is counted from 1, with these.
+    /// A line of text, but for the first that many. Its number is counted from 1, with these.
     Lines {
         /// How many lines are no records.
         header: u64,
     },
-    /// So many bytes.
+    /// This many bytes.
     Fixed {
         /// How many bytes stand before the first record.
         header: u64,
         /// How many each record has.
         record: usize,
-        /// How many stand behind the last one.
+        /// How many stand after the last one.
         footer: usize,
     },
     /// All that the file has, as it is.
@@ -177,7 +177,7 @@ impl ForeignReader {
         (self.record, self.offset)
     }
 
-    /// Goes on with record number `record`, which begins at `offset`. Compressed content is passed over.
+    /// Continues with record number `record`, which begins at `offset`. Compressed content is passed over.
     ///
     /// # Errors
     /// The file is not so long; no record begins there.
@@ -192,8 +192,8 @@ impl ForeignReader {
         else {
             return self.pass_to(record, offset);
         };
-        let behind = offset.checked_sub(header);
-        if offset > 0 && behind.is_none_or(|behind| behind % (each.max(1) as u64) != 0) {
+        let after = offset.checked_sub(header);
+        if offset > 0 && after.is_none_or(|after| after % (each.max(1) as u64) != 0) {
             return Err(self.fail(ErrorKind::State("no record begins there".to_owned())));
         }
         self.pass_to(record, offset)
@@ -383,7 +383,7 @@ impl ForeignReader {
         checked.map_err(|kind| self.fail(kind))
     }
 
-    /// Reads more bytes behind those in the buffer.
+    /// Reads more bytes after those in the buffer.
     fn fill(&mut self) -> Result<()> {
         let read = (self.buffer).fill_from(&mut self.source, (1, false), self.limits, self.offset);
         match read {

@@ -12,7 +12,7 @@ pub enum Cut {
         /// How many bytes go with it.
         total: usize,
     },
-    /// Nothing can be said before there are more bytes; so many have been looked at.
+    /// Nothing can be said before there are more bytes; that many have been looked at.
     More(usize),
     /// Nothing more.
     End,
@@ -21,15 +21,15 @@ pub enum Cut {
 /// The first line of `bytes`, of which the first `searched` have no newline. Carriage returns in it are taken out, and
 /// the rest of it is moved together.
 pub fn cut_line(bytes: &mut [u8], searched: usize, at_end: bool) -> Cut {
-    let behind = bytes.get(searched..).unwrap_or_default();
-    let (line, total) = match memchr::memchr(b'\n', behind) {
+    let after = bytes.get(searched..).unwrap_or_default();
+    let (line, total) = match memchr::memchr(b'\n', after) {
         Some(place) => (searched + place, searched + place + 1),
         None if !at_end => return Cut::More(bytes.len()),
         None => (bytes.len(), bytes.len()),
     };
     let line = bytes.get_mut(..line).unwrap_or_default();
     let length = without_returns(line);
-    // Behind the last newline there is a line only if it has anything.
+    // After the last newline there is a line only if it has anything.
     if length == 0 && total == line.len() {
         return Cut::End;
     }
@@ -54,7 +54,7 @@ fn without_returns(line: &mut [u8]) -> usize {
     kept
 }
 
-/// The first record of `there` bytes, behind all of which stands a footer; none if what is left is no record.
+/// The first record of `there` bytes, after all of which stands a footer; none if what is left is no record.
 pub fn cut_fixed(there: usize, record: usize, footer: usize, at_end: bool) -> Option<Cut> {
     if record > 0 && there >= record.saturating_add(footer) {
         return Some(Cut::Record {

@@ -1,6 +1,6 @@
 //! The buffer of a reader: bytes come in at its end and go out at its front.
 //!
-//! A batch of records takes the buffer with it, so that no record is copied. What lies behind the
+//! A batch of records takes the buffer with it, so that no record is copied. What lies after the
 //! batch is copied to the next buffer; when nobody holds the batch any more, its buffer is used
 //! again, because the system clears new memory page by page, which costs as much as reading into it.
 
@@ -22,8 +22,8 @@ const PIECE: usize = 256 << 10;
 /// The most that is reserved ahead for a batch before its bytes are there.
 const MAX_AHEAD: usize = 32 << 20;
 
-/// A buffer that holds so many bytes grows where it lies, unless there is an old one to go on with; one that
-/// holds so many of a record that is not whole yet does so anyway.
+/// A buffer that holds that many bytes grows where it lies, unless there is an old one to continue with; one that
+/// holds that many of a record that is not whole yet does so anyway.
 const IN_PLACE: usize = 4 << 20;
 
 /// The most that is copied in one go: signals wait as long as that takes.
@@ -32,7 +32,7 @@ const MOST_COPIED: usize = 64 << 20;
 /// How many buffers of earlier batches are kept an eye on: those that wait, and those with the consumer.
 const MAX_LENT: usize = 6;
 
-/// Bytes that were read and not handed out yet, behind those that belong to a batch in the making.
+/// Bytes that were read and not handed out yet, after those that belong to a batch in the making.
 #[derive(Default)]
 pub struct Buffer {
     bytes: Vec<u8>,
@@ -97,7 +97,7 @@ impl Lent {
 }
 
 impl Buffer {
-    /// Reads more from `source`: `missing` bytes and more where it is `known` that there are so many, within
+    /// Reads more from `source`: `missing` bytes and more where it is `known` that there are that many, within
     /// `limits`; what is unread begins at `offset`. Returns how many bytes came; 0 at the end.
     ///
     /// # Errors
@@ -151,7 +151,7 @@ impl Buffer {
         place
     }
 
-    /// Room for at least one byte behind the unread ones, which lack `missing` to be a record. Where
+    /// Room for at least one byte after the unread ones, which lack `missing` to be a record. Where
     /// those are `known` to come, there is room for all of them.
     ///
     /// # Errors
@@ -170,7 +170,7 @@ impl Buffer {
         (self.start, self.end, self.held) = (0, 0, 0);
     }
 
-    /// So many bytes of the room have been filled.
+    /// Notes that `count` bytes of the room have been filled.
     pub fn filled(&mut self, count: usize) {
         self.end += count;
     }
@@ -180,7 +180,7 @@ impl Buffer {
         self.held = 0;
     }
 
-    /// Counts the last `total` bytes handed out to the batch, and says how far behind the batch's
+    /// Counts the last `total` bytes handed out to the batch, and says how far after the batch's
     /// first byte the place `at` lies.
     #[inline]
     pub fn hold(&mut self, total: usize, at: usize) -> usize {
@@ -294,7 +294,7 @@ impl Buffer {
         more > 0
     }
 
-    /// Goes on with another buffer, which begins with the bytes that are still needed.
+    /// Continues with another buffer, which begins with the bytes that are still needed.
     fn go_on_in(&mut self, mut other: Vec<u8>) {
         self.copy_kept(&mut other);
         self.bytes = other;

@@ -11,7 +11,7 @@ use crate::record::format::frame::{self, FOOTER, HEADER};
 use crate::record::storage::read_at::fill;
 use crate::runtime::interrupt::Pulse;
 
-/// Records of so many bytes on average are passed with a read for each header. A tiny read costs about as much
+/// Records of that many bytes on average are passed with a read for each header. A tiny read costs about as much
 /// as reading 4 KB.
 pub const LARGE: u64 = 16 << 10;
 
@@ -120,7 +120,7 @@ impl Walk {
         }
     }
 
-    /// Goes on at `offset`, over so many records that somebody else has found.
+    /// Continues at `offset`, over that many records that somebody else has found.
     pub fn skip_to(&mut self, offset: u64, records: u64) {
         self.offset = offset;
         self.record += records;

@@ -1,7 +1,7 @@
 //! All records of an uncompressed file by their headers, on several threads.
 //!
 //! The file is cut into segments. In each a thread guesses where a record begins, by a header whose checksum
-//! holds, and goes on from there. A guess counts only if the segments before arrive exactly at a record that
+//! holds, and continues from there. A guess counts only if the segments before arrive exactly at a record that
 //! was found from it: what looks like records inside of a record costs time, and never makes a difference.
 
 use std::fs::File;
@@ -16,13 +16,13 @@ use crate::runtime::ordered_workers::Ordered;
 /// How long a segment is.
 const SEGMENT: u64 = 8 << 20;
 
-/// So many records are passed before it is decided who passes the others.
+/// How many records are passed before the scan decides whether to use threads.
 const FIRST: u64 = 64;
 
-/// A guess that stands for so many records is worth following.
+/// A guess that leads over this many records is worth following.
 const PLAUSIBLE: usize = 4;
 
-/// After so many guesses that stand for fewer, a segment is left to whoever comes from before.
+/// After how many shorter guesses a segment is left to the thread that comes from before it.
 const GUESSES: usize = 16;
 
 /// How much is looked through at once.
@@ -54,7 +54,7 @@ pub fn each_start(
     each_up_to(file, size, threads, SEGMENT, most, each)
 }
 
-/// As [`each_start`], in segments of so many bytes, of records of any length.
+/// As [`each_start`], in segments of that many bytes, of records of any length.
 ///
 /// # Errors
 /// As for [`each_start`].
@@ -225,8 +225,8 @@ impl<F: FnMut(u64)> Joint<F> {
         self.hop_up_to(u64::MAX)
     }
 
-    /// Goes on to the end of what was guessed: as it was guessed, from the first place on that both come to.
-    /// Where it does not go on: what comes there.
+    /// Continues to the end of what was guessed: as it was guessed, from the first place on that both come to.
+    /// Where it does not continue: what comes there.
     fn take_over(&mut self, guess: &Guess) -> Result<Option<Next>> {
         let mut starts = guess.starts.as_slice();
         loop {

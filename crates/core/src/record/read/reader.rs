@@ -67,7 +67,7 @@ pub struct RecordReader {
     path: Option<Arc<Path>>,
     /// The file itself once more, to ask how long it is; none for what has no length.
     file: Option<File>,
-    /// Whether the source reads that file, from behind the bytes in the buffer.
+    /// Whether the source reads that file, from after the bytes in the buffer.
     is_in_file: bool,
     options: ReadOptions,
     limits: FileLimits,
@@ -160,7 +160,7 @@ impl RecordReader {
     ///
     /// # Errors
     /// Any I/O error.
-    pub fn behind_damage(file: &File, path: &Path, limits: Limits) -> Result<Self> {
+    pub fn after_damage(file: &File, path: &Path, limits: Limits) -> Result<Self> {
         let located = |error: std::io::Error| Error::from(error).with_path(path);
         let nothing = Box::new(std::io::empty());
         let options = ReadOptions {
@@ -291,16 +291,16 @@ impl RecordReader {
     /// The length of the record at the front, checked; `None` if it is not there whole.
     fn front(&mut self) -> Result<Option<usize>, ErrorKind> {
         let there = self.buffer.unread();
-        let Some((header, behind)) = there.split_first_chunk::<HEADER>() else {
+        let Some((header, after)) = there.split_first_chunk::<HEADER>() else {
             return Ok(None);
         };
         let announced = frame::parse_header(header)?;
-        self.limits.check_record(announced, behind.len())?;
+        self.limits.check_record(announced, after.len())?;
         let impossible = ErrorKind::ImpossibleLength(announced);
         let length = usize::try_from(announced).map_err(|_| impossible.clone())?;
         let total = length.checked_add(HEADER + FOOTER).ok_or(impossible)?;
-        let (data, behind) = behind.split_at_checked(length).unwrap_or_default();
-        let Some(footer) = behind.first_chunk::<FOOTER>() else {
+        let (data, after) = after.split_at_checked(length).unwrap_or_default();
+        let Some(footer) = after.first_chunk::<FOOTER>() else {
             self.wanted = total;
             return Ok(None);
         };
@@ -320,7 +320,7 @@ impl RecordReader {
         ErrorKind::TruncatedRecord { need, have }
     }
 
-    /// Reads more bytes behind those in the buffer.
+    /// Reads more bytes after those in the buffer.
     ///
     /// # Errors
     /// Any I/O error; a broken compressed stream; and a record that announces more bytes
@@ -331,7 +331,7 @@ impl RecordReader {
         let wanted = (missing, self.file.is_some());
         match (self.buffer).fill_from(&mut self.source, wanted, self.limits, self.offset) {
             Ok(count) => self.at_end = count == 0,
-            // Nothing is lost: the next call goes on where this one stopped.
+            // Nothing is lost: the next call continues where this one stopped.
             Err(kind @ ErrorKind::Io(IoKind::Interrupted, ..)) => return Err(kind.into()),
             Err(kind) => return Err(self.fail(kind)),
         }
@@ -354,7 +354,7 @@ impl RecordReader {
         Err(self.fail(ErrorKind::TruncatedRecord { need, have }))
     }
 
-    /// Lets reading go on where the file has grown since: forgets that it ended, and the record that
+    /// Lets reading continue where the file has grown since: forgets that it ended, and the record that
     /// was cut off there. Nothing else is forgiven, and the end of a compressed stream is final.
     pub fn resume(&mut self) {
         if self.compression() != Compression::None {
@@ -370,7 +370,7 @@ impl RecordReader {
         }
     }
 
-    /// Goes on with record number `record`, which begins at `offset` of an uncompressed file.
+    /// Continues with record number `record`, which begins at `offset` of an uncompressed file.
     ///
     /// # Errors
     /// Any I/O error; a file that cannot be gone about in.
@@ -388,7 +388,7 @@ impl RecordReader {
         Ok(())
     }
 
-    /// Goes on after damage: as [`Self::seek`], but what was wrong is forgotten, and bytes that are in the buffer are
+    /// Continues after damage: as [`Self::seek`], but what was wrong is forgotten, and bytes that are in the buffer are
     /// not read again.
     ///
     /// # Errors

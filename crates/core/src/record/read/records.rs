@@ -66,7 +66,7 @@ impl Records {
         }
     }
 
-    /// Records in frames that lie one behind the other, each [sealed](crate::record::format::frame::seal), and end at
+    /// Records in frames that lie one after the other, each [sealed](crate::record::format::frame::seal), and end at
     /// `ends`. A file of them is those bytes.
     #[must_use]
     pub fn framed(bytes: Vec<u8>, ends: impl IntoIterator<Item = usize>) -> Self {
@@ -130,14 +130,14 @@ impl Records {
     fn region(&self) -> Range<usize> {
         let starts = self.spans().iter().map(|span| span.start);
         let ends = self.spans().iter().map(|span| span.start + span.len);
-        let (before, behind) = self.around();
+        let (before, after) = self.around();
         match (starts.min(), ends.max()) {
-            (Some(first), Some(last)) => first.saturating_sub(before)..last + behind,
+            (Some(first), Some(last)) => first.saturating_sub(before)..last + after,
             _ => 0..0,
         }
     }
 
-    /// How many bytes of its frame stand before each record, and how many behind it.
+    /// How many bytes of its frame stand before each record, and how many after it.
     fn around(&self) -> (usize, usize) {
         if self.is_framed() {
             (HEADER, FOOTER)
@@ -197,7 +197,7 @@ impl Records {
         Arc::try_unwrap(self.bytes).ok()
     }
 
-    /// Records that lie one behind the other, the ends of which are `ends`.
+    /// Records that lie one after the other, the ends of which are `ends`.
     #[must_use]
     pub fn contiguous(bytes: Vec<u8>, ends: impl IntoIterator<Item = usize>) -> Self {
         let mut start = 0;
@@ -303,7 +303,7 @@ impl Records {
         Self::new(Arc::clone(&self.bytes), spans, self.origins_of_parts())
     }
 
-    /// Records that were made of these, one of each, in order: they lie one behind the other in
+    /// Records that were made of these, one of each, in order: they lie one after the other in
     /// `bytes`, and end at `ends`. Errors name the records that they were made of.
     #[must_use]
     pub fn remade(&self, bytes: Vec<u8>, ends: &[usize]) -> Self {

@@ -1,11 +1,11 @@
-//! Chains of records behind damage: where they begin, and how each ends.
+//! Chains of records after damage: where they begin, and how each ends.
 
 use crate::error::Result;
 use crate::record::salvage::file_view::View;
 use crate::record::salvage::probe::{AROUND, Frame, frame, is_whole, lands};
 use crate::runtime::memory::try_push;
 
-/// Records one behind the other, each exactly where the one before it ends.
+/// Records one after the other, each exactly where the one before it ends.
 #[derive(Clone, Debug)]
 pub struct Island {
     /// Where the first one begins.
@@ -27,7 +27,7 @@ pub enum Tail {
     Eof,
     /// Not within sight: it is too long to be looked at to its end now.
     Long,
-    /// At a damaged record, behind which, where its header says, other records are: where.
+    /// At a damaged record, after which, where its header says, other records are: where.
     Landed(u64),
     /// At a damaged record, which does not end where it says that it does: here.
     Bad(u64),
@@ -35,7 +35,7 @@ pub enum Tail {
     Broken,
 }
 
-/// What was found behind damage.
+/// What was found after damage.
 #[derive(Default)]
 pub struct Islands {
     /// The chains, in order. None lies in another, and each is as long as it can be.
@@ -51,7 +51,7 @@ pub struct Islands {
 /// The most chains that are looked at before some of them are judged.
 const MOST: usize = 1 << 18;
 
-/// A chain that is longer than this, and than so many of the largest records, goes on behind what is looked at.
+/// A chain that is longer than this, and than that many of the largest records, continues after what is looked at.
 const LONG: (u64, u64) = (16 << 20, 8);
 
 /// Looks for chains from `from` on: all of them, unless they are many. At `damage` there is no header that
@@ -112,7 +112,7 @@ pub fn find(view: &mut View, damage: Option<u64>, from: u64, largest: u64) -> Re
 }
 
 impl Islands {
-    /// The last chain goes on at a damaged record that does not end where it says: another chain lies there.
+    /// The last chain continues at a damaged record that does not end where it says: another chain lies there.
     fn unbind(&mut self, view: &mut View) -> Result<()> {
         if let Some(last) = self.all.last_mut()
             && let Frame::Bad(claimed) = frame(view, last.end)?
@@ -152,7 +152,7 @@ fn walk(view: &mut View, start: u64, long: u64) -> Result<Island> {
     })
 }
 
-/// Goes on from header to header behind damaged records, until one is sound.
+/// Continues from header to header after damaged records, until one is sound.
 ///
 /// # Errors
 /// Any I/O error.
@@ -187,7 +187,7 @@ impl Followed {
     ///
     /// # Errors
     /// Any I/O error.
-    pub fn goes_on(&mut self, view: &mut View, at: u64, enough: u64) -> Result<bool> {
+    pub fn continues(&mut self, view: &mut View, at: u64, enough: u64) -> Result<bool> {
         self.move_to(view, at)?;
         while self.reached < view.size() {
             if self.reached - at > enough {

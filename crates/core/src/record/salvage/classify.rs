@@ -31,16 +31,16 @@ pub struct Sizes {
     pub records: u64,
 }
 
-/// So many records must be known to say what is too long for one: more than so many of the largest.
+/// How many records must be known before a length counts as too long: more than `TOO_LONG` times the largest.
 const ENOUGH: u64 = 24;
 const TOO_LONG: u64 = 2;
 
-/// How many chains to either side a damaged record may go on at.
+/// How many chains to either side a damaged record may continue at.
 const NEAR: usize = 12;
 /// If there are more chains than these, it is looked for at the next one only.
 const MANY: usize = 1000;
 
-/// Judges each of `islands`, which were found behind the damaged record at `damage`.
+/// Judges each of `islands`, which were found after the damaged record at `damage`.
 ///
 /// # Errors
 /// Any I/O error.

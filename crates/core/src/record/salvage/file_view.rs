@@ -11,7 +11,7 @@ use crate::runtime::memory::{self, try_push};
 
 /// How much is read at once.
 const BLOCK: u64 = 256 << 10;
-/// A block goes on so far into the next one, so that a header is never cut in two.
+/// A block continues so far into the next one, so that a header is never cut in two.
 const OVERLAP: usize = 16;
 /// How many blocks are kept.
 const KEPT: usize = 16;
@@ -19,7 +19,7 @@ const KEPT: usize = 16;
 const DIRECT: u64 = 1 << 10;
 /// The most checksums that are remembered.
 const MARKS: u64 = 1 << 20;
-/// After so many looks it is asked for the time, and then for signals: to ask may take longer than to look.
+/// After that many looks it is asked for the time, and then for signals: to ask may take longer than to look.
 const LOOKS: u32 = 64;
 /// How much of a record is read before it is asked again.
 const PIECE: usize = 16 << 20;
@@ -40,7 +40,7 @@ struct Block {
     bytes: Vec<u8>,
 }
 
-/// Registers of checksums at every `stride`th byte behind `base`, as far as anybody has asked.
+/// Registers of checksums at every `stride`th byte after `base`, as far as anybody has asked.
 struct Sums {
     base: u64,
     stride: u64,
@@ -96,7 +96,7 @@ impl View {
             .unwrap_or_default())
     }
 
-    /// For work that goes on for long without a look at another place.
+    /// For work that continues for long without a look at another place.
     ///
     /// # Errors
     /// If a signal says to stop.
@@ -190,25 +190,25 @@ impl View {
         }
         let length = usize::try_from(end - begin).unwrap_or(usize::MAX);
         if end - begin < DIRECT
-            && let Some((piece, behind)) = self.at(begin)?.split_at_checked(length)
-            && let Some(footer) = behind.first_chunk::<FOOTER>()
+            && let Some((piece, after)) = self.at(begin)?.split_at_checked(length)
+            && let Some(footer) = after.first_chunk::<FOOTER>()
         {
             work::add(end - begin);
             return Ok(crc::masked(piece) == u32::from_le_bytes(*footer));
         }
         let before = self.register(begin)?;
         let (mark, from) = self.mark(end)?;
-        let (behind, footer) = self.last(mark, from, end)?;
-        let checksum = prefix::masked_between(before, behind, end - begin);
+        let (after, footer) = self.last(mark, from, end)?;
+        let checksum = prefix::masked_between(before, after, end - begin);
         Ok(checksum == u32::from_le_bytes(footer))
     }
 
     /// The register at `end`, which it is `mark` before at `from`, and the four bytes there.
     fn last(&mut self, mark: u32, from: u64, end: u64) -> Result<(u32, [u8; FOOTER])> {
         if self.has(from) && self.has(end) {
-            let behind = self.extend(mark, from, end)?;
+            let after = self.extend(mark, from, end)?;
             let footer = self.at(end)?.first_chunk().copied();
-            return Ok((behind, footer.unwrap_or_default()));
+            return Ok((after, footer.unwrap_or_default()));
         }
         // What is far away is read by itself: thousands of headers may each claim another end.
         let last = self.read(from, end + FOOTER as u64)?;
@@ -257,7 +257,7 @@ impl View {
     }
 }
 
-/// The first of so many places at which a header stands, the first of them `left` before the last in the file.
+/// The first of that many places at which a header stands, the first of them `left` before the last in the file.
 /// The length is looked at first, because hardly anything that is none has one that fits; and its last byte
 /// before that, of eight places at once, because it must be zero.
 fn first_header(bytes: &[u8], places: usize, left: u64) -> Option<usize> {

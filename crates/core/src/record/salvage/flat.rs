@@ -34,7 +34,7 @@ pub fn way(view: &mut View, damage: u64) -> Result<Vec<Step>> {
 }
 
 /// Where the damaged record at `damage` ends, if its header can be believed: at a record, at the end of the file,
-/// or behind it. A file with a single changed byte, or cut off, has such a record, and nothing in it is the file's,
+/// or after it. A file with a single changed byte, or cut off, has such a record, and nothing in it is the file's,
 /// whatever it holds.
 fn claim(view: &mut View, damage: u64) -> Result<Option<u64>> {
     let size = view.size();
@@ -83,7 +83,7 @@ pub fn is_content(end: u64, claimed: u64, size: u64) -> bool {
     end <= claimed && end < size
 }
 
-/// What to make of `at`, behind which nothing is sound up to `resumed`.
+/// What to make of `at`, after which nothing is sound up to `resumed`.
 fn step(view: &mut View, at: u64, resumed: u64) -> Result<Step> {
     let stands = frame(view, at)?;
     let end = match stands {

@@ -9,7 +9,7 @@ const HEADERS: usize = 100_000;
 /// A strict reader reads each byte, and sums it.
 const STRICT: u64 = 2;
 
-/// All bytes read, searched and summed are at most so many times those of a strict reader.
+/// All bytes read, searched and summed are at most that many times those of a strict reader.
 const MOST: u64 = 5;
 
 fn framed(record: &[u8]) -> Vec<u8> {

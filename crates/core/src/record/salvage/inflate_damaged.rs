@@ -1,6 +1,6 @@
 //! All that still comes out of a damaged compressed file, in a temporary file.
 //!
-//! Behind the damage a stream is entered again where it can be: at the next gzip member, or behind the next full
+//! After the damage a stream is entered again where it can be: at the next gzip member, or after the next full
 //! flush, which leaves the bytes `00 00 ff ff` and begins anew. Either may stand there by chance, or as
 //! content; so only what holds a sound record is believed.
 
@@ -20,10 +20,10 @@ use crate::runtime::memory::try_push;
 const BITE: usize = 512;
 /// The most that is inflated to see whether it holds a record.
 const MOST_TRIED: u64 = 4 << 20;
-/// All trials together may cost so many times the file.
+/// All trials together may cost that many times the file.
 const TRIALS: u64 = 8;
 
-/// No more is written to disk than this, or so many times the compressed file, unless somebody says otherwise: it
+/// No more is written to disk than this, or that many times the compressed file, unless somebody says otherwise: it
 /// may be a bomb.
 const MOST_WRITTEN: (u64, u64) = (64 << 30, 64);
 
@@ -37,7 +37,7 @@ pub struct Unpacked {
     pub joins: Vec<(u64, ErrorKind)>,
 }
 
-/// Inflates all of `packed`, of which at most so many bytes may come. What comes before `from` is known to be sound,
+/// Inflates all of `packed`, of which at most that many bytes may come. What comes before `from` is known to be sound,
 /// and left out.
 ///
 /// # Errors
@@ -99,7 +99,7 @@ impl Unpacker<'_> {
             let (stream, fault) = self.stream(begin)?;
             entry = match fault {
                 None if stream.next >= self.packed.size() => None,
-                None => self.behind(stream.next)?,
+                None => self.after(stream.next)?,
                 Some(fault) => {
                     try_push(&mut self.joins, (self.out.size, fault))?;
                     let (from, known) = self.damaged_from(begin, &stream)?;
@@ -110,8 +110,8 @@ impl Unpacker<'_> {
         Ok(())
     }
 
-    /// Where to go on behind a stream that ends at `next`.
-    fn behind(&mut self, next: u64) -> Result<Option<Entry>> {
+    /// Where to continue after a stream that ends at `next`.
+    fn after(&mut self, next: u64) -> Result<Option<Entry>> {
         let codec = self.codec.name();
         if self.codec == Compression::Gzip && is_member(self.packed.at(next)?) {
             return Ok(Some(Entry::Header(next)));
@@ -140,7 +140,7 @@ impl Unpacker<'_> {
         }
     }
 
-    /// From where on something behind damage in `stream` may be looked for: another stream, and another place
+    /// From where on something after damage in `stream` may be looked for: another stream, and another place
     /// in this one. Nothing that is known to be sound has come out of what follows the latter.
     fn damaged_from(&mut self, entry: Entry, stream: &Stream) -> Result<(u64, u64)> {
         self.out.writer.flush()?;
@@ -195,7 +195,7 @@ impl Unpacker<'_> {
     }
 }
 
-/// Where the last sound record behind `from` ends; `from` if there is none.
+/// Where the last sound record after `from` ends; `from` if there is none.
 fn last_sound(view: &mut View, from: u64) -> Result<u64> {
     let (mut at, mut sound) = (from, from);
     while let Some(place) = view.next_header(at, view.size())? {
@@ -264,7 +264,7 @@ impl Stream {
         let produced = usize::try_from(produced).unwrap_or_default();
         let more = match result {
             Ok(Status::StreamEnd) => {
-                // A raw stream does not know of the trailer behind it.
+                // A raw stream does not know of the trailer after it.
                 let trailer = if codec == Compression::Gzip { 8 } else { 4 };
                 self.next += if self.is_raw { trailer } else { 0 };
                 More::End

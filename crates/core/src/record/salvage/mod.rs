@@ -8,7 +8,7 @@
 //! 2. Else all places are looked at for sound records, which make *chains*: each begins where the one before
 //!    it ends. If all from the damage up to a header is one record but for its header, its data proves it.
 //! 3. Chains may also be the content of a record that is destroyed. Such a one ends before the rest of that
-//!    record: at no header, or too near to the next record. One of the file goes on to damage or to the end of
+//!    record: at no header, or too near to the next record. One of the file continues to damage or to the end of
 //!    the file; a record that some bytes were inserted in is recognised by its checksum without them. So the
 //!    chains are judged from the last one on.
 //! 4. All that is needless in a file whose records hold none (`salvage/nesting.rs`): there every sound record is
@@ -132,7 +132,7 @@ impl Salvage {
         let (reader, state) = match RecordReader::from_file(twin, path, read) {
             Ok(reader) => (reader, State::Reading(None)),
             Err(error) if is_damage(&error) && options.mode == SalvageMode::SkipCorrupt => {
-                let reader = RecordReader::behind_damage(&file, path, options.limits)?;
+                let reader = RecordReader::after_damage(&file, path, options.limits)?;
                 (reader, State::Damaged(0, error))
             }
             Err(error) => return Err(error),
@@ -381,7 +381,7 @@ impl Salvage {
 
     fn seek(&mut self, offset: u64, record: u64) -> Result<()> {
         if !self.reads_file {
-            self.reader = RecordReader::behind_damage(&self.file, &self.path, self.limits())?;
+            self.reader = RecordReader::after_damage(&self.file, &self.path, self.limits())?;
             self.reads_file = true;
         }
         self.reader.skip_to(offset, record)

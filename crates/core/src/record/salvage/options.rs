@@ -38,7 +38,7 @@ pub struct SalvageOptions {
 pub struct SkippedRegion {
     /// The first byte.
     pub begin: u64,
-    /// The byte behind the last one.
+    /// The byte after the last one.
     pub end: u64,
     /// What is wrong there.
     pub reason: Error,

@@ -32,22 +32,22 @@ pub struct Known {
     is_likely: bool,
 }
 
-/// A chain that goes on for so many bytes behind the place where a damaged record says it ends is one of the
-/// file; and for so many of the largest records.
+/// A chain that continues for that many bytes after the place where a damaged record says it ends is one of the
+/// file; and for that many of the largest records.
 const ENOUGH: (u64, u64) = (1 << 20, 4);
 
 /// At how many chains a record may end whose header is damaged.
 const AHEAD: usize = 64;
 
-/// So many records of the file that hold none say that no other does.
+/// After how many records without frames inside the others are taken to have none.
 const SURE: u64 = 32;
-/// So many records, if nothing in all of the file speaks for the contrary.
+/// The same, if nothing in the whole file contradicts it.
 const AT_LEAST: u64 = 4;
-/// So many more for each sign of it, as found with files made at random (seeds below 10,000 of the tests).
+/// How many more for each sign of frames inside, as found with files made at random (seeds below 10,000 of the tests).
 const A_SIGN: u64 = 2;
 /// How much of a sign a chain in a damaged record is that ends where it should.
 const LIES_WITHIN: u64 = 16;
-/// And one in a record that should end behind the end of the file.
+/// And one in a record that should end after the end of the file.
 const LIES_IN_THE_LAST: u64 = 8;
 
 /// The way on from `damage`, where a record of the file should begin.
@@ -104,7 +104,7 @@ fn as_claimed(view: &mut View, damage: u64, known: &mut Known) -> Result<Option<
     }
     known.sizes.largest = known.sizes.largest.max(end - damage);
     let enough = ENOUGH.0.max(known.sizes.largest.saturating_mul(ENOUGH.1));
-    if !lands(view, end)? || !known.followed.goes_on(view, end, enough)? {
+    if !lands(view, end)? || !known.followed.continues(view, end, enough)? {
         return Ok(None);
     }
     if !known.nesting.is_found && next_sound(view, damage + 1, end)?.is_some() {
@@ -230,12 +230,12 @@ impl Way<'_> {
             },
             Frame::Sound(_) | Frame::None => {}
         }
-        let behind = self.islands.partition_point(|island| island.start <= at);
-        if let Some(end) = self.whole(at, behind)? {
+        let after = self.islands.partition_point(|island| island.start <= at);
+        if let Some(end) = self.whole(at, after)? {
             try_push(&mut self.steps, Step::Mended(at, end))?;
             return Ok(Some(end));
         }
-        for number in behind..self.islands.len() {
+        for number in after..self.islands.len() {
             if self.verdicts.get(number) == Some(&Verdict::Top) {
                 let start = self.islands.get(number).map(|island| island.start);
                 return self.skip(at, start.unwrap_or(at));
@@ -245,8 +245,8 @@ impl Way<'_> {
     }
 
     /// The end of the record at `at`, whose header is damaged, if its data proves it.
-    fn whole(&mut self, at: u64, behind: usize) -> Result<Option<u64>> {
-        let later = self.islands.get(behind..).unwrap_or_default();
+    fn whole(&mut self, at: u64, after: usize) -> Result<Option<u64>> {
+        let later = self.islands.get(after..).unwrap_or_default();
         let starts = later.iter().take(AHEAD).map(|island| island.start);
         for end in starts.chain([self.view.size()]) {
             if is_whole(self.view, at, end)? {

@@ -23,7 +23,7 @@ pub enum Frame {
     /// A record up to here, its data proved by its checksum; its header is damaged.
     Mended(u64),
     /// A header that is sound, or nearly, of a record that is not: where it says that the record ends, which may
-    /// be behind the end of the file.
+    /// be after the end of the file.
     Bad(u64),
     /// Neither.
     None,
@@ -123,7 +123,7 @@ pub fn is_whole(view: &mut View, at: u64, end: u64) -> Result<bool> {
     view.holds(at + HEADER as u64, end - FOOTER as u64)
 }
 
-/// How a record was torn apart: its data is these bytes, and behind them those.
+/// How a record was torn apart: its data is these bytes, and after them those.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Splice {
     /// Where the first part ends.
@@ -157,8 +157,8 @@ pub fn splice(view: &mut View, at: u64, claimed: u64, end: u64) -> Result<Option
     let whole = other.last().copied().unwrap_or_default();
     let mut difference = wanted ^ whole ^ prefix::after_zeros(!0, length);
     // With all data before the tear nothing is left to add zeros for.
-    for (place, (before, behind)) in one.iter().zip(&other).enumerate().rev() {
-        if before ^ behind == difference {
+    for (place, (before, after)) in one.iter().zip(&other).enumerate().rev() {
+        if before ^ after == difference {
             let place = place as u64;
             return Ok(Some(Splice {
                 torn: begin + place,
@@ -170,7 +170,7 @@ pub fn splice(view: &mut View, at: u64, claimed: u64, end: u64) -> Result<Option
     Ok(None)
 }
 
-/// The registers before each byte, and behind the last.
+/// The registers before each byte, and after the last.
 fn registers(bytes: &[u8]) -> Result<Vec<u32>> {
     let mut all = Vec::new();
     try_reserve(&mut all, bytes.len() + 1)?;

@@ -17,7 +17,7 @@ pub struct Tail {
     pub length: u64,
     /// How many bytes of a torn record follow it.
     pub torn: u64,
-    /// Whether a compressed stream was cut: behind it nothing can be added.
+    /// Whether a compressed stream was cut: after it nothing can be added.
     pub is_cut: bool,
 }
 
@@ -32,7 +32,7 @@ impl Tail {
         }
     }
 
-    /// Reads all of `path`, checksums included: nothing is added behind damage.
+    /// Reads all of `path`, checksums included: nothing is added after damage.
     pub fn of(path: &Path) -> Result<Self> {
         let mut reader = RecordReader::open(path, ReadOptions::default())?;
         let metadata = path.metadata();
@@ -66,7 +66,7 @@ impl Tail {
         Ok(tail)
     }
 
-    /// The compression to go on with.
+    /// The compression to continue with.
     pub fn agree(&self, path: &Path, asked: Option<Compression>) -> Result<Compression> {
         let found = self.compression;
         if self.length == 0 {

@@ -1,4 +1,4 @@
-//! Writing to a file on another thread, behind who brings the bytes.
+//! Writing to a file on another thread, after who brings the bytes.
 //!
 //! The bytes are handed over, not copied; what went wrong is told when the next ones come, or when somebody
 //! waits for all to be written.
@@ -105,7 +105,7 @@ impl Tail {
 }
 
 /// A thread that writes.
-pub struct Behind {
+pub struct BackgroundWriter {
     /// None once it is gone, or was left to the process that it belongs to.
     parts: Option<(Sender<Piece>, Ordered<io::Result<()>>)>,
     /// The sizes of the pieces that are not known to be written.
@@ -113,8 +113,8 @@ pub struct Behind {
     process: u32,
 }
 
-impl Behind {
-    /// Has another thread go on with the file.
+impl BackgroundWriter {
+    /// Has another thread continue with the file.
     ///
     /// # Errors
     /// The system cannot start a thread.
@@ -122,7 +122,7 @@ impl Behind {
         let (pieces, to_write) = channel::<Piece>();
         let mut is_sound = true;
         let mut write = Some(move |piece: Piece| {
-            // Behind bytes that are missing there must be no others.
+            // After bytes that are missing there must be no others.
             if !is_sound {
                 return Err(io::ErrorKind::BrokenPipe.into());
             }
@@ -185,7 +185,7 @@ impl Behind {
     }
 }
 
-impl Drop for Behind {
+impl Drop for BackgroundWriter {
     /// Ends the pieces first, so that the thread does not wait for more, and then waits for it: the file may
     /// be cut or removed next. In a fork neither exists, and what they were doing when it happened cannot be
     /// known: it is not touched.

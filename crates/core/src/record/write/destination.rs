@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 use crate::record::storage::permissions::{Permissions, both};
-use crate::record::write::background::{Behind, Piece, Tail};
+use crate::record::write::background::{BackgroundWriter, Piece, Tail};
 use crate::record::write::files::fs::Disk;
 use crate::record::write::files::lock::{self, Lock};
 use crate::record::write::files::temp_file::{self, Sibling, final_name};
@@ -28,7 +28,7 @@ pub enum Mode {
     /// Replace it: `"w"`.
     #[default]
     Replace,
-    /// Write behind its records: `"a"`.
+    /// Write after its records: `"a"`.
     Append,
     /// Refuse: `"x"`.
     Create,
@@ -39,7 +39,7 @@ pub struct Destination {
     /// Where the bytes go; none any more when they are all there.
     tail: Option<Tail>,
     /// What writes blocks, once there are many.
-    behind: Option<Behind>,
+    background: Option<BackgroundWriter>,
     path: PathBuf,
     fate: Fate,
     disk: Disk,
@@ -52,7 +52,7 @@ pub struct Destination {
     is_name_synced: bool,
     /// The process that opened it. A fork has the same object, and must not touch the file.
     process: u32,
-    /// How many forks lay behind this process when it opened it.
+    /// How many forks lay after this process when it opened it.
     forks: u32,
 }
 
@@ -152,7 +152,7 @@ impl Destination {
         Self::new(&Disk::default(), file, path.to_owned(), Fate::InPlace)
     }
 
-    /// `path` itself, to write behind what it has. A failure cuts off what was added, unless it was added
+    /// `path` itself, to write after what it has. A failure cuts off what was added, unless it was added
     /// `in_place`, for all to see.
     ///
     /// # Errors
@@ -181,7 +181,7 @@ impl Destination {
                 position: 0,
                 begun: Some(0),
             }),
-            behind: None,
+            background: None,
             path,
             fate,
             disk: disk.clone(),
@@ -190,15 +190,15 @@ impl Destination {
             sync: true,
             is_name_synced: false,
             process: std::process::id(),
-            forks: fork::behind(),
+            forks: fork::generation(),
         }
     }
 
-    /// Goes on behind the first `length` bytes of the file; what follows them is cut off.
+    /// Continues after the first `length` bytes of the file; what follows them is cut off.
     ///
     /// # Errors
     /// Any I/O error.
-    pub fn go_on_behind(&mut self, length: u64) -> Result<()> {
+    pub fn continue_after(&mut self, length: u64) -> Result<()> {
         let disk = self.disk.clone();
         let tail = self.own_tail()?;
         if tail.file.metadata()?.len() != length {
@@ -239,7 +239,7 @@ impl Destination {
         matches!(self.fate, Fate::Temporary { .. })
     }
 
-    /// Lets go of the file without touching it: somebody else goes on with it.
+    /// Lets go of the file without touching it: somebody else continues with it.
     pub fn leave(&mut self) {
         self.fate = Fate::Done;
         self.release();
@@ -254,7 +254,7 @@ impl Destination {
     }
 
     /// Lets another thread write blocks, if they come to be many, and go to a file, not to a pipe or a device.
-    pub fn may_write_behind(&mut self) {
+    pub fn allow_background_writes(&mut self) {
         let is_file = |tail: &Tail| tail.file.metadata().is_ok_and(|it| it.is_file());
         if self.tail.as_ref().is_some_and(is_file) {
             self.many = self.position.saturating_add(MANY);
@@ -276,7 +276,7 @@ impl Destination {
     /// The same without a system call: whether a fork was told of.
     #[must_use]
     pub fn is_known_foreign(&self) -> bool {
-        self.forks != fork::behind()
+        self.forks != fork::generation()
     }
 
     /// Adds bytes to the file.
@@ -301,14 +301,14 @@ impl Destination {
         if self.position < self.many {
             return self.write_all(piece.bytes());
         }
-        if self.behind.is_none() {
+        if self.background.is_none() {
             let twin = self.own_tail()?.twin()?;
-            self.behind = Some(Behind::start(twin)?);
+            self.background = Some(BackgroundWriter::start(twin)?);
         }
         self.own_tail()?;
         self.position += piece.bytes().len() as u64;
-        let behind = self.behind.as_mut();
-        behind.map_or(Ok(()), |behind| behind.put(piece))
+        let writer = self.background.as_mut();
+        writer.map_or(Ok(()), |writer| writer.put(piece))
     }
 
     /// Waits until all that was added is written.
@@ -316,7 +316,9 @@ impl Destination {
         if self.is_foreign() {
             return Ok(());
         }
-        self.behind.as_mut().map_or(Ok(()), Behind::settle)
+        self.background
+            .as_mut()
+            .map_or(Ok(()), BackgroundWriter::settle)
     }
 
     /// The file, if it is this process's.
@@ -352,7 +354,7 @@ impl Destination {
     /// Any I/O error.
     pub fn complete(&mut self) -> Result<()> {
         self.settle()?;
-        self.behind = None;
+        self.background = None;
         if !self.sync {
             return Ok(());
         }
@@ -426,7 +428,7 @@ impl Destination {
 
     /// Gives the file up: removes what is temporary, cuts off what was appended.
     pub fn abandon(&mut self) {
-        self.behind = None;
+        self.background = None;
         if self.is_foreign() {
             self.fate = Fate::Done;
         }

@@ -61,7 +61,7 @@ impl Outlet {
         }
     }
 
-    /// Whether a record of so many bytes can be added without compressing or writing anything.
+    /// Whether a record of that many bytes can be added without compressing or writing anything.
     pub fn has_room_for(&self, length: usize) -> bool {
         let room = match self {
             // A full block goes to the file at once.
@@ -107,7 +107,7 @@ pub struct Blocks {
 const BLOCK: usize = 256 << 10;
 
 impl Blocks {
-    /// For a file that goes on at this position.
+    /// For a file that continues at this position.
     pub fn at(position: u64) -> Self {
         Self {
             pending: Vec::new(),
@@ -195,7 +195,7 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// A stream that compresses so many bytes at a time, and then flushes as `flush_mode` says.
+    /// A stream that compresses that many bytes at a time, and then flushes as `flush_mode` says.
     pub fn new(deflater: Deflater, input_buffer_size: usize, flush_mode: i32) -> Self {
         Self {
             deflater,

@@ -36,7 +36,7 @@ pub struct Members {
 }
 
 impl Members {
-    /// Members of this level of compression, -1 to 9, on so many threads; one is the caller's own.
+    /// Members of this level of compression, -1 to 9, on that many threads; one is the caller's own.
     ///
     /// # Errors
     /// [`crate::ErrorKind::Spec`] for another level.
@@ -63,7 +63,7 @@ impl Members {
         COMPLETE.saturating_sub(self.pending.len() + 1)
     }
 
-    /// Begins a frame of so many bytes: it is kept in one piece, if that is possible at all.
+    /// Begins a frame of that many bytes: it is kept in one piece, if that is possible at all.
     pub fn begin(&mut self, length: usize, file: &mut Destination) -> Result<()> {
         if !self.pending.is_empty() && length > LARGEST - self.pending.len() {
             self.complete(file)?;
@@ -76,13 +76,13 @@ impl Members {
     #[inline]
     pub fn push(&mut self, bytes: &[u8], file: &mut Destination) -> Result<()> {
         let mut rest = bytes;
-        while let Some((head, behind)) = rest.split_at_checked(LARGEST - self.pending.len()) {
-            if behind.is_empty() {
+        while let Some((head, after)) = rest.split_at_checked(LARGEST - self.pending.len()) {
+            if after.is_empty() {
                 break;
             }
             try_extend(&mut self.pending, head)?;
             self.complete(file)?;
-            rest = behind;
+            rest = after;
         }
         try_extend(&mut self.pending, rest)?;
         Ok(())
@@ -136,7 +136,7 @@ impl Members {
     }
 }
 
-/// Writes a member so that TensorFlow finds what is behind it.
+/// Writes a member so that TensorFlow finds what is after it.
 fn write(member: &[u8], file: &mut Destination) -> Result<()> {
     let start = file.position();
     if gzip_member::ends_badly(start + member.len() as u64)

@@ -15,7 +15,7 @@ impl RecordWriter {
     ///
     /// # Errors
     /// Any I/O error; [`std::io::ErrorKind::ResourceBusy`] if another writer has the file open; when
-    /// going on with one, of the records that are there already; [`crate::ErrorKind::Spec`] for parameters
+    /// continuing with one, of the records that are there already; [`crate::ErrorKind::Spec`] for parameters
     /// that zlib refuses.
     pub fn open(path: &Path, options: WriteOptions) -> Result<Self> {
         Self::open_on(&Disk::default(), path, &options)
@@ -35,9 +35,9 @@ impl RecordWriter {
         if tail.is_cut && tail.records > 0 {
             let whole = mend(disk, &file, &tail, options)?;
             destination = Self::reopened(destination, disk, path, options)?;
-            return Self::behind(destination, path, compression, options, &tail, whole);
+            return Self::after(destination, path, compression, options, &tail, whole);
         }
-        Self::behind(destination, path, compression, options, &tail, tail.whole())
+        Self::after(destination, path, compression, options, &tail, tail.whole())
     }
 
     fn destination(disk: &Disk, path: &Path, options: &WriteOptions) -> Result<Destination> {
@@ -71,9 +71,9 @@ impl RecordWriter {
         Self::destination(disk, path, options)
     }
 
-    /// Goes on behind the records of `tail`, in the first so many bytes of a file, in which so many are not
+    /// Continues after the records of `tail`, in the first that many bytes of a file, in which that many are not
     /// as they were.
-    fn behind(
+    fn after(
         mut destination: Destination,
         path: &Path,
         compression: Compression,
@@ -82,7 +82,7 @@ impl RecordWriter {
         (length, torn): (u64, u64),
     ) -> Result<Self> {
         destination
-            .go_on_behind(length)
+            .continue_after(length)
             .map_err(|error| error.with_path(path))?;
         let is_resumed = destination.is_temporary();
         let mut writer = Self::continued(destination, path, compression, options)?;

@@ -1,6 +1,6 @@
 //! Making a gzip file whole again that an interrupted writer has left cut.
 //!
-//! Nothing can be added behind a stream that has no end. Its whole records are written once more, behind a
+//! Nothing can be added after a stream that has no end. Its whole records are written once more, after a
 //! copy of the members before it, to a sibling, which then replaces the file: whenever that is interrupted,
 //! the file has all the records that it had.
 

@@ -37,7 +37,7 @@ pub struct WriteOptions {
     pub in_place: bool,
     /// Wait until the bytes are on the disk before the file is published.
     pub sync: bool,
-    /// Go on with what a dead writer of the same name has left. Appending to nothing does so anyway.
+    /// Continue with what a dead writer of the same name has left. Appending to nothing does so anyway.
     pub resume: bool,
     /// Keep a digest of the records.
     pub digest: bool,
@@ -94,7 +94,7 @@ pub struct RecordWriter {
 pub struct Old {
     /// How many records.
     pub records: u64,
-    /// How many bytes behind the last whole record, or of a cut stream, were cut off or replaced.
+    /// How many bytes after the last whole record, or of a cut stream, were cut off or replaced.
     pub torn: u64,
     /// Whether a dead writer has left it, before it had its name.
     pub is_resumed: bool,
@@ -109,7 +109,7 @@ enum Stage {
 }
 
 impl RecordWriter {
-    /// Writes to a file that was opened, behind what it has.
+    /// Writes to a file that was opened, after what it has.
     pub(crate) fn continued(
         destination: Destination,
         path: &Path,
@@ -158,7 +158,7 @@ impl RecordWriter {
     ) -> Self {
         destination.sync(options.sync);
         if options.member_threads.is_some_and(|threads| threads > 1) {
-            destination.may_write_behind();
+            destination.allow_background_writes();
         }
         Self {
             destination,

@@ -31,7 +31,7 @@ unsafe extern "C" {
     fn madvise(address: *mut c_void, length: usize, advice: c_int) -> c_int;
 }
 
-/// So many bytes, all zero, of which so many will be used at first; null if there are none.
+/// Returns `size` bytes, all zero; of which `used` will be used at first; null if there is no memory.
 pub fn map(size: usize, used: usize) -> *mut u8 {
     if used < PAGE {
         return map_anywhere(size);
@@ -43,7 +43,7 @@ pub fn map(size: usize, used: usize) -> *mut u8 {
     if start.is_null() {
         return start;
     }
-    // Large pages begin at multiples of their size: what is before the first, and behind, goes back.
+    // Large pages begin at multiples of their size: what is before the first, and after, goes back.
     let skipped = start.align_offset(PAGE);
     // SAFETY: all of it lies in what was just mapped.
     unsafe {

@@ -117,10 +117,10 @@ pub fn release(address: *const u8, layout: Layout) {
     let begin = address.addr() - origin().addr() + ALIGN;
     let block = begin..begin + size_of(layout);
     with_free(|free| {
-        let behind = free
+        let after = free
             .iter()
             .position(|piece| piece.is_empty() || piece.start > block.start)?;
-        insert(free, behind, block);
+        insert(free, after, block);
         Some(())
     });
 }

@@ -9,7 +9,7 @@ use super::pages;
 pub const LEAST: u32 = 12;
 pub const LARGEST: u32 = 25;
 
-/// From a power of two to the next one there are so many sizes of small blocks. Of large ones there is one:
+/// From a power of two to the next one there are that many sizes of small blocks. Of large ones there is one:
 /// those of batches, which are never just as long, are to fit each other, and what is not used of them
 /// takes no memory.
 const STEPS: usize = 4;
@@ -66,7 +66,7 @@ impl Size {
         Layout::from_size_align(self.bytes, ALIGN).ok()
     }
 
-    /// A new block, of which so many bytes will be used at first; null if there is no memory.
+    /// A new block, of which that many bytes will be used at first; null if there is no memory.
     pub fn new_block(self, used: usize, zeroed: bool) -> *mut u8 {
         match self.layout() {
             _ if self.is_large() => pages::map(self.bytes, used),

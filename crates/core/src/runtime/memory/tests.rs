@@ -125,7 +125,7 @@ fn what_grows_and_shrinks_keeps_what_is_in_it() {
         100,
     ];
     let layout = |size| Layout::from_size_align(size, 8).unwrap();
-    // SAFETY: the sizes are not zero, nothing is read or written behind the least of two, and what is freed
+    // SAFETY: the sizes are not zero, nothing is read or written after the least of two, and what is freed
     // is what came last.
     unsafe {
         let mut block = memory.alloc(layout(sizes[0]));

@@ -52,7 +52,7 @@ fn no_more_than_so_many_jobs_are_begun_ahead() {
 }
 
 #[test]
-fn dropped_early_it_leaves_no_thread_behind() {
+fn dropped_early_it_leaves_no_thread_after() {
     for taken in [0, 1, 5] {
         let mut all = squares(3, 2, usize::MAX);
         for _ in 0..taken {

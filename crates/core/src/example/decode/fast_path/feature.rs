@@ -51,9 +51,9 @@ impl<'a> Short<'a> {
         if let 1..=2 = self.len {
             // Most numbers are small.
             let word = word & (0xffff >> (16 - 8 * self.len));
-            let goes_on = (self.len as u64 - 1) << 7;
+            let continues = (self.len as u64 - 1) << 7;
             let value = word & 0x7f | word >> 1 & 0x3f80;
-            return (word & 0x8080 == goes_on).then_some(value.cast_signed());
+            return (word & 0x8080 == continues).then_some(value.cast_signed());
         }
         // The first byte without a high bit is the last of the values.
         let ends = !word & HIGH_BITS;
@@ -87,7 +87,7 @@ impl<'a> Short<'a> {
     }
 }
 
-/// Fewer bytes than a word has, with zeros behind them.
+/// Fewer bytes than a word has, with zeros after them.
 #[cold]
 fn last_word(bytes: &[u8]) -> u64 {
     let bytes = bytes.iter().rev();

@@ -15,7 +15,7 @@ const HEAD: u64 = u64::from_le_bytes([0x0a, 4, 0, 2, 0x0a, 0, 0, 0]);
 const LENGTHS: u64 = u64::from_le_bytes([0, 1, 0, 1, 0, 1, 0, 0]);
 const HEAD_LEN: usize = 6;
 
-/// The head of a step with so many bytes of values.
+/// The head of a step with that many bytes of values.
 #[inline]
 fn head(kind: Kind, len: usize) -> u64 {
     HEAD + (u64::from(kind.tag()) << 16) + LENGTHS * len as u64
@@ -33,7 +33,7 @@ fn head_of(list: &[u8]) -> Option<u64> {
 }
 
 /// Takes the run of steps that `list` begins with, if there is one: how many. A step has `each` values, or any
-/// number if that is `None`; `end` is called behind each with how many values there are now.
+/// number if that is `None`; `end` is called after each with how many values there are now.
 #[inline]
 pub fn take(
     list: &mut Wire<'_>,
@@ -102,7 +102,7 @@ fn take_each<'a>(
     steps
 }
 
-/// Takes steps of just so many floats: all have the same head, so that nothing has to wait for what a
+/// Takes steps of just that many floats: all have the same head, so that nothing has to wait for what a
 /// length is.
 #[inline]
 fn take_floats(list: &mut Wire<'_>, each: usize, floats: &mut Vec<f32>) -> usize {

@@ -19,14 +19,14 @@ const NONE: Place = Place::MAX;
 /// The places of the values of each column, in some records.
 #[derive(Default)]
 pub struct Places {
-    /// Those of a column behind those of the one before.
+    /// Those of a column after those of the one before.
     places: Vec<Place>,
     /// How many records there is room for, as a power of two.
     rows: u32,
 }
 
 impl Places {
-    /// How many records there is room for, with so many columns.
+    /// How many records there is room for, with that many columns.
     pub fn room(columns: usize) -> usize {
         1 << (MAX_PLACES / columns.max(1)).clamp(1, MAX_ROWS).ilog2()
     }
@@ -38,7 +38,7 @@ impl Places {
         self.places.resize(columns << self.rows, NONE);
     }
 
-    /// Whether places in a record of so many bytes can be noted.
+    /// Whether places in a record of that many bytes can be noted.
     pub fn can_be_in(record: &[u8]) -> bool {
         u32::try_from(record.len()).is_ok_and(|len| len < u32::MAX)
     }
@@ -65,7 +65,7 @@ impl Places {
 /// The values of a column in some records.
 #[derive(Clone, Copy)]
 pub struct Cells<'a> {
-    /// One for each record, and others behind.
+    /// One for each record, and others after.
     places: &'a [Place],
     records: &'a [&'a [u8]],
 }

@@ -26,7 +26,7 @@ const FIRST_BLOCK: usize = 64;
 /// About how many bytes of messages it has, if they are not larger each.
 const BLOCK_BYTES: usize = 256 << 10;
 
-/// Appends the messages of so many rows to `out`, each in its envelope.
+/// Appends the messages of that many rows to `out`, each in its envelope.
 pub fn encode(
     columns: &[Column<'_>],
     rows: usize,
@@ -80,7 +80,7 @@ fn encode_parts(
     Ok(())
 }
 
-/// How many bytes are still to come where those of a block are so many: about as many in the other rows,
+/// How many bytes are still to come where those of a block are that many: about as many in the other rows,
 /// but not more than the columns have values for.
 fn hoped(
     parts: &[Part<'_>],
@@ -176,7 +176,7 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// How many bytes the feature can take in so many rows.
+    /// How many bytes the feature can take in that many rows.
     fn most(&self, rows: usize) -> usize {
         let values = match &self.source {
             Source::Int(content) => content.most(rows),

@@ -37,7 +37,7 @@ pub struct Head<'a> {
     lead: Vec<Chunk>,
     last: Chunk,
     length: usize,
-    /// The sizes of values with which every length fits into a byte: so many from the least on.
+    /// The sizes of values with which every length fits into a byte: that many from the least on.
     least: usize,
     short: usize,
 }

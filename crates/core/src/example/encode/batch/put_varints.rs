@@ -66,7 +66,7 @@ mod x86 {
             }
             let spread = _mm512_multishift_epi64_epi8(places, values);
             let spread = _mm512_and_si512(spread, low_bits);
-            // The first byte of each lane is kept, and every one with another that is not zero behind.
+            // The first byte of each lane is kept, and every one with another that is not zero after.
             let mut kept = _mm512_test_epi8_mask(spread, spread);
             kept |= (kept >> 1) & 0x7f7f_7f7f_7f7f_7f7f;
             kept |= (kept >> 2) & 0x3f3f_3f3f_3f3f_3f3f;

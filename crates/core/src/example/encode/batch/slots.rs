@@ -21,7 +21,7 @@ use crate::error::{Error, Result};
 use crate::example::encode::field::{Envelope, FIRST, field_len};
 use crate::example::wire::varint_len;
 
-/// Where a message lies behind the end of a buffer.
+/// Where a message lies after the end of a buffer.
 struct Place {
     start: usize,
     features: Range<usize>,
@@ -29,17 +29,17 @@ struct Place {
 }
 
 impl Place {
-    fn behind(start: usize, length: usize, envelope: &Envelope) -> Option<Self> {
+    fn after(start: usize, length: usize, envelope: &Envelope) -> Option<Self> {
         let tag = match length {
             0 => 0,
             length => field_len(length).checked_sub(length)?,
         };
         let features = start.checked_add(envelope.before)?.checked_add(tag)?;
-        let behind = features.checked_add(length)?;
+        let after = features.checked_add(length)?;
         Some(Self {
             start,
-            features: features..behind,
-            end: behind.checked_add(envelope.after)?,
+            features: features..after,
+            end: after.checked_add(envelope.after)?,
         })
     }
 }
@@ -60,7 +60,7 @@ pub fn append(
     let mut places = Vec::with_capacity(features.len());
     let mut length = 0;
     for &of_one in &*features {
-        let place = Place::behind(length, of_one, envelope).ok_or_else(too_long)?;
+        let place = Place::after(length, of_one, envelope).ok_or_else(too_long)?;
         length = place.end;
         places.push(place);
     }
@@ -68,7 +68,7 @@ pub fn append(
     let old = out.len();
     let spare = out.spare_capacity_mut().get_mut(..length);
     let memory = spare.ok_or_else(changed)?.as_mut_ptr().cast();
-    // SAFETY: so many bytes can be written, and the places follow each other up to there.
+    // SAFETY: that many bytes can be written, and the places follow each other up to there.
     unsafe { fill(memory, &places, envelope, put) }.ok_or_else(changed)?;
     // SAFETY: they are initialized now.
     unsafe { out.set_len(old + length) };
@@ -78,7 +78,7 @@ pub fn append(
     Ok(())
 }
 
-/// Makes room for `needed` bytes behind those in `out`, and if there is none, for `hoped`.
+/// Makes room for `needed` bytes after those in `out`, and if there is none, for `hoped`.
 fn reserve(out: &mut Vec<u8>, needed: usize, hoped: usize) -> Result<()> {
     if out.capacity() - out.len() >= needed {
         return Ok(());
@@ -145,7 +145,7 @@ unsafe fn fill(
 
 /// The place of one message's features.
 ///
-/// Invariants: from where the slot began up to `at` everything is initialized; `at` is not behind
+/// Invariants: from where the slot began up to `at` everything is initialized; `at` is not after
 /// `limit`; and up to there everything can be written.
 pub struct Slot<'a> {
     at: *mut u8,
@@ -310,11 +310,11 @@ impl Slot<'_> {
             self.at
                 .cast::<[u8; CHUNK]>()
                 .write_unaligned(chunk.grown(by));
-            let behind = self.at.add(chunk.used);
-            behind
+            let after = self.at.add(chunk.used);
+            after
                 .cast::<u64>()
                 .write_unaligned(varint_of(cpu, value, length));
-            self.at = behind.add(length);
+            self.at = after.add(length);
         }
         Some(())
     }
@@ -344,9 +344,9 @@ impl Slot<'_> {
             self.at
                 .cast::<[u8; CHUNK]>()
                 .write_unaligned(chunk.grown(by));
-            let behind = self.at.add(chunk.used);
-            behind.copy_from_nonoverlapping(string.as_ptr(), 16);
-            self.at = behind.add(length);
+            let after = self.at.add(chunk.used);
+            after.copy_from_nonoverlapping(string.as_ptr(), 16);
+            self.at = after.add(length);
         }
         Some(())
     }
@@ -357,7 +357,7 @@ impl Slot<'_> {
         self.put_all(string)
     }
 
-    /// Adds what stands before so many bytes of features.
+    /// Adds what stands before that many bytes of features.
     fn put_preamble(&mut self, before: usize, features: usize) -> Option<()> {
         self.put_zeros(before)?;
         if features == 0 {
@@ -372,7 +372,7 @@ impl Slot<'_> {
     }
 }
 
-/// A varint of one to eight bytes. Every byte but the last goes on.
+/// A varint of one to eight bytes. Every byte but the last continues.
 #[inline(always)]
 fn varint_of(cpu: impl Cpu, value: u64, length: usize) -> u64 {
     let more = 0x0080_8080_8080_8080 & ((1 << ((8 * length).wrapping_sub(8) & 63)) - 1);

@@ -46,7 +46,7 @@ pub trait Content {
         self.put(cpu, values, size, slot)
     }
 
-    /// How many bytes so many rows can take at most, if nothing is taken twice.
+    /// How many bytes that many rows can take at most, if nothing is taken twice.
     fn most(&self, rows: usize) -> usize;
 }
 
@@ -94,9 +94,9 @@ impl<O: OffsetSizeTrait> Content for Joined<'_, O> {
 
     #[inline(always)]
     fn rows(&self, rows: Range<usize>) -> impl Iterator<Item = (usize, usize)> {
-        let behind = rows.start.saturating_add(1)..=rows.end;
+        let after = rows.start.saturating_add(1)..=rows.end;
         let starts = self.offsets.get(rows).unwrap_or_default().iter();
-        let ends = self.offsets.get(behind).unwrap_or_default();
+        let ends = self.offsets.get(after).unwrap_or_default();
         starts.zip(ends).map(|(start, end)| {
             let (start, end) = (start.as_usize(), end.as_usize());
             (start, end.wrapping_sub(start))

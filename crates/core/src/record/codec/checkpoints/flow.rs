@@ -1,4 +1,4 @@
-//! The streams of a file, inflated one behind the other from any place on, a step at a time.
+//! The streams of a file, inflated one after the other from any place on, a step at a time.
 //!
 //! The rules are those of `streams.rs`: what can be inflated is delivered before what is wrong with the
 //! rest is reported; a stream without its trailer is a cut, and not an end.
@@ -47,9 +47,9 @@ enum State {
     Inside,
     /// Inside a stream that was not inflated from its beginning, so that its trailer means nothing.
     InsideBlocks,
-    /// In the trailer of such a stream, so many bytes before its end.
+    /// In the trailer of such a stream, that many bytes before its end.
     Trailer(usize),
-    /// Behind the end of a stream.
+    /// After the end of a stream.
     Between,
 }
 
@@ -66,7 +66,7 @@ pub struct Step {
 pub enum Event {
     /// A stream begins here.
     Begin,
-    /// A block begins here, and so many bits of it have been read.
+    /// A block begins here, and that many bits of it have been read.
     Block(u8),
     /// Nothing in particular.
     Moved,
@@ -129,7 +129,7 @@ impl Flow {
         Ok(())
     }
 
-    /// The next byte of the file; 0 behind its end.
+    /// The next byte of the file; 0 after its end.
     fn byte(&mut self, source: &mut impl Bytes) -> Result<u8, ErrorKind> {
         if !self.refill(source)? {
             return Ok(0);
@@ -154,7 +154,7 @@ impl Flow {
         self.buffer.get(self.start..self.end).unwrap_or_default()
     }
 
-    /// Goes on a little: to the next block, if it is to stop there.
+    /// Continues a little: to the next block, if it is to stop there.
     pub fn step(
         &mut self,
         source: &mut impl Bytes,
@@ -233,7 +233,7 @@ impl Flow {
             Progress::Block(bits) if stop_at_block => Event::Block(bits),
             Progress::Block(_) | Progress::More => Event::Moved,
             Progress::End => {
-                self.state = self.behind();
+                self.state = self.after();
                 Event::End
             }
             Progress::Broken(why) => {
@@ -249,7 +249,7 @@ impl Flow {
     }
 
     /// What follows the last block.
-    fn behind(&self) -> State {
+    fn after(&self) -> State {
         match (self.state, self.codec) {
             (State::InsideBlocks, Compression::Gzip) => State::Trailer(8),
             (State::InsideBlocks, _) => State::Trailer(4),

@@ -34,7 +34,7 @@ struct Pending {
     probe: Probe,
 }
 
-/// Streams need no window, and so may have checkpoints so many times more often than blocks.
+/// Streams need no window, and so may have checkpoints that many times more often than blocks.
 const STREAMS: u64 = 8;
 
 /// Blocks whose windows are looked for at a time. Where more begin within 32 KB of content, the others go
@@ -53,8 +53,8 @@ impl Scanner {
     pub const SPACING: u64 = 1 << 20;
 
     /// Begins at the first byte of `file`; `None` means for `compression`: decide from the first bytes. There
-    /// is a checkpoint at the first block behind every `spacing` bytes of content, and at every gzip member
-    /// behind an eighth of that. The result is `None` if the file is not compressed.
+    /// is a checkpoint at the first block after every `spacing` bytes of content, and at every gzip member
+    /// after an eighth of that. The result is `None` if the file is not compressed.
     ///
     /// # Errors
     /// As for [`open`](crate::record::codec::source::open).
@@ -92,7 +92,7 @@ impl Scanner {
     pub fn read(&mut self, out: &mut [u8]) -> Result<usize, ErrorKind> {
         let mut pulse = Pulse::start();
         loop {
-            // A file can go on for long with blocks and streams that hold nothing.
+            // A file can continue for long with blocks and streams that hold nothing.
             pulse.check()?;
             let (room, at_block) = self.room(out);
             let step = self.flow.step(&mut self.input, room, at_block)?;

@@ -13,12 +13,12 @@ use crate::runtime::interrupt::{Pulse, retrying};
 /// Content that is inflated at a time, if nobody wants more.
 const HELD: usize = 64 << 10;
 
-/// Memory that is taken at a time: a range may end far behind the content.
+/// Memory that is taken at a time: a range may end far after the content.
 const PIECE: usize = 256 << 10;
 
 /// Reads ranges of a compressed file's content.
 ///
-/// It keeps its inflater: one range behind the other costs no more than reading from beginning to end. Memory
+/// It keeps its inflater: one range after the other costs no more than reading from beginning to end. Memory
 /// is what is asked for and some 200 KB.
 pub struct Seeker {
     flow: Flow,
@@ -84,7 +84,7 @@ impl Seeker {
     /// Fills `room` with the content of `file` from offset `from` on, and says how much of it: less only where
     /// the content ends.
     ///
-    /// Damage that inflates to something is not noticed here, and can reach what comes behind it: only a new
+    /// Damage that inflates to something is not noticed here, and can reach what comes after it: only a new
     /// seeker begins at the last checkpoint in any case. The checksum of a stream is verified if it is read from its beginning to its end, and only then. Checkpoints
     /// that are not those of this file give an error, or other bytes.
     ///

@@ -296,8 +296,8 @@ fn noise(count: u32) -> Vec<u8> {
     (0..count).map(|i| u8::try_from(hash(i)).unwrap()).collect()
 }
 
-/// Pieces that end with blocks, and a checkpoint behind the first one.
-fn behind_the_first(pieces: &[Vec<u8>]) -> (File, Checkpoints) {
+/// Pieces that end with blocks, and a checkpoint after the first one.
+fn after_the_first(pieces: &[Vec<u8>]) -> (File, Checkpoints) {
     let flushed = DeflateOptions {
         flush_mode: 1,
         level: 9,
@@ -324,7 +324,7 @@ fn references_of_any_reach_are_kept() {
         let again: Vec<u8> = seen
             .flat_map(|v| window[v * 257 - 3..v * 257 + 4].to_vec())
             .collect();
-        let (file, checkpoints) = behind_the_first(&[window.clone(), other.clone(), again.clone()]);
+        let (file, checkpoints) = after_the_first(&[window.clone(), other.clone(), again.clone()]);
         let mut seeker = Seeker::new(Compression::Zlib).unwrap();
         let found = seeker
             .read(&file, &checkpoints, 32 << 10, u64::MAX)
@@ -362,7 +362,7 @@ fn blocks_that_end_within_a_byte_taken_before() {
 #[test]
 fn damage_before_a_checkpoint_does_no_harm() {
     let pieces = [records(1, 1500), noise(100), records(1, 200)];
-    let (mut file, checkpoints) = behind_the_first(&pieces);
+    let (mut file, checkpoints) = after_the_first(&pieces);
     file.seek(SeekFrom::Start(5_000)).unwrap();
     file.write_all(&[0; 100]).unwrap();
     let mut seeker = Seeker::new(Compression::Zlib).unwrap();
@@ -396,7 +396,7 @@ fn a_window_has_what_is_referred_to() {
     assert_eq!((checkpoint.output, window.len()), (40_000, 1_000));
     assert_eq!(window[..200], noise[39_000..39_200]);
     assert!(window[200..].iter().filter(|&&byte| byte != 0).count() < 200);
-    // Behind a full flush nothing refers to what is before.
+    // After a full flush nothing refers to what is before.
     let file = stream_of(&options(3), Compression::Zlib, &pieces);
     let (_, checkpoints) = scanned(&file, Compression::Zlib, 40_000, 1 << 20);
     assert_eq!(checkpoints.at(40_000).output, 40_000);

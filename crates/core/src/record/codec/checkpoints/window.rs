@@ -1,13 +1,13 @@
 //! Which bytes of its window does a block really refer to?
 //!
-//! Nobody says so, but it shows: what follows is inflated again, behind windows whose bytes say where they
+//! Nobody says so, but it shows: what follows is inflated again, after windows whose bytes say where they
 //! stand, the low byte of their place in one and the high byte in the other. A byte of the output that comes
 //! from the window then spells its place. 32 KB further on nothing refers to the window any more.
 
 use super::super::compression::Compression;
 use crate::record::codec::inflate_blocks::{Inflater, Progress, WINDOW};
 
-/// A window, while the blocks behind it go by.
+/// A window, while the blocks after it go by.
 pub struct Probe {
     window: Vec<u8>,
     /// What really follows, at most [`WINDOW`] bytes.
@@ -17,7 +17,7 @@ pub struct Probe {
 }
 
 impl Probe {
-    /// Behind this window begins a block, of which this byte has the first bits; `None` if there is no
+    /// After this window begins a block, of which this byte has the first bits; `None` if there is no
     /// memory for it.
     pub fn new(window: Vec<u8>, bits: u8, byte: u8) -> Option<Self> {
         let places = 0..window.len();
@@ -52,7 +52,7 @@ impl Probe {
         self.sparse().unwrap_or(self.window)
     }
 
-    /// The same; `None` if what came out behind the three windows does not fit together.
+    /// The same; `None` if what came out after the three windows does not fit together.
     fn sparse(&self) -> Option<Vec<u8>> {
         let (low, high) = (self.low.content(), self.high.content());
         if low.len() < self.content.len() || high.len() < self.content.len() {
@@ -74,7 +74,7 @@ impl Probe {
     }
 }
 
-/// What comes out behind another window.
+/// What comes out after another window.
 struct Trace {
     inflater: Inflater,
     content: Vec<u8>,

@@ -106,7 +106,7 @@ fn into_sixteen(all: __m512i) -> __m128i {
     _mm_xor_si128(_mm_xor_si128(first, second), _mm_xor_si128(third, last))
 }
 
-/// What takes 16 bytes further by so many: a factor for their first half and one for the other.
+/// What takes 16 bytes further by that many: a factor for their first half and one for the other.
 ///
 /// The bits of a vector are in reverse order, and so the product of a half with 32 bits is by x^33 too
 /// high; the first half by 64 bits too low.
@@ -115,7 +115,7 @@ const fn factors(bytes: u32) -> [i64; 2] {
     [power(bits + 64 - 33) as i64, power(bits - 33) as i64]
 }
 
-/// The remainder of x to so many, its bits in reverse order.
+/// The remainder of x to that many, its bits in reverse order.
 const fn power(exponent: u32) -> u32 {
     let (mut value, mut to_do) = (1 << 31, exponent);
     while to_do > 0 {

@@ -1,6 +1,6 @@
 //! Checksums of any piece of a long stretch of bytes, each from two numbers.
 //!
-//! The register of a checksum is linear: that of a piece follows from those before and behind it, both counted
+//! The register of a checksum is linear: that of a piece follows from those before and after it, both counted
 //! from one fixed place with an empty register, and from the piece's length. So after one pass over the
 //! bytes a piece costs a few multiplications, however long it is.
 
@@ -17,13 +17,13 @@ pub fn extend(register: u32, bytes: &[u8]) -> u32 {
     !crc32c::crc32c_append(!register, bytes)
 }
 
-/// The masked checksum of a piece of `length` bytes: the registers before and behind it.
+/// The masked checksum of a piece of `length` bytes: the registers before and after it.
 #[must_use]
-pub fn masked_between(before: u32, behind: u32, length: u64) -> u32 {
-    mask(!(after_zeros(!before, length) ^ behind))
+pub fn masked_between(before: u32, after: u32, length: u64) -> u32 {
+    mask(!(after_zeros(!before, length) ^ after))
 }
 
-/// The register after so many zero bytes.
+/// The register after that many zero bytes.
 #[must_use]
 pub fn after_zeros(register: u32, mut count: u64) -> u32 {
     let mut product = register;
@@ -41,7 +41,7 @@ pub fn after_zeros(register: u32, mut count: u64) -> u32 {
     product
 }
 
-/// The register behind one more byte.
+/// The register after one more byte.
 #[must_use]
 pub fn after_byte(register: u32, byte: u8) -> u32 {
     let [low, ..] = (register ^ u32::from(byte)).to_le_bytes();
@@ -75,7 +75,7 @@ const fn tables() -> ([u32; 256], [(u8, u32); 256]) {
     }
 }
 
-/// The register behind one more zero byte.
+/// The register after one more zero byte.
 #[must_use]
 pub fn after_zero(register: u32) -> u32 {
     (0..8).fold(register, |register, _| times_x(register))
@@ -129,9 +129,9 @@ mod tests {
         ) {
             let (start, end) = (start.index(bytes.len() + 1), end.index(bytes.len() + 1));
             let (start, end) = (start.min(end), start.max(end));
-            let (before, behind) = (extend(0, &bytes[..start]), extend(0, &bytes[..end]));
+            let (before, after) = (extend(0, &bytes[..start]), extend(0, &bytes[..end]));
             let piece = &bytes[start..end];
-            let found = masked_between(before, behind, piece.len() as u64);
+            let found = masked_between(before, after, piece.len() as u64);
             prop_assert_eq!(found, masked(piece));
             prop_assert_eq!(unmasked(found), extend(!0, piece));
         }

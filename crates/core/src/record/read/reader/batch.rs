@@ -5,13 +5,13 @@ use crate::error::Result;
 use crate::record::format::frame::{FOOTER, HEADER};
 use crate::record::read::records::{Origin, Records, Span};
 
-/// What was given back may be a gigabyte, which is gone through again in so many bytes at a time.
+/// What was given back may be a gigabyte, which is gone through again in that many bytes at a time.
 const AT_ONCE: usize = 4 << 20;
 
 /// A batch that is being read.
 pub struct BatchInProgress {
     n: usize,
-    /// So many bytes are enough.
+    /// How many bytes make a batch complete.
     bytes: usize,
     /// Relative to the batch's first byte.
     spans: Vec<Span>,
@@ -94,7 +94,7 @@ impl RecordReader {
         Ok(batch.spans.len() < batch.n && self.buffer.held() < batch.bytes)
     }
 
-    /// The records of `batch`, which take the buffer with them; the bytes behind them stay.
+    /// The records of `batch`, which take the buffer with them; the bytes after them stay.
     #[must_use]
     pub fn finish_batch(&mut self, mut batch: BatchInProgress) -> Records {
         let (bytes, first) = self.buffer.take_batch(!self.at_end);

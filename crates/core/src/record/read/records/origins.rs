@@ -47,7 +47,7 @@ impl Records {
         Self::new(Arc::clone(&self.bytes), spans.collect(), [origin])
     }
 
-    /// What names each record, one key behind the other, and where each ends: its file, and, if they are to be
+    /// What names each record, one key after the other, and where each ends: its file, and, if they are to be
     /// `numbered`, its number there. The file of records that came from none is `memory`.
     #[must_use]
     pub fn keys(&self, numbered: bool) -> (Vec<u8>, Vec<i64>) {
@@ -119,7 +119,7 @@ impl Records {
     }
 }
 
-/// Puts the decimal digits of a number behind `text`.
+/// Puts the decimal digits of a number after `text`.
 fn push_number(text: &mut Vec<u8>, number: u64) {
     let (mut digits, mut rest, mut count) = ([0; 20], number, 0);
     for digit in digits.iter_mut().rev() {

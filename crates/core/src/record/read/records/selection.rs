@@ -96,12 +96,12 @@ impl Picked {
         spans.reserve_exact(self.len());
         let mut begin = 0;
         for (file, (which, span)) in (0..).zip(self.each()) {
-            let (Some(part), Some(&(before, behind))) = (self.parts.get(which), frames.get(which))
+            let (Some(part), Some(&(before, after))) = (self.parts.get(which), frames.get(which))
             else {
                 continue;
             };
             let start = span.start.saturating_sub(before);
-            let frame = part.bytes.get(start..span.start + span.len + behind);
+            let frame = part.bytes.get(start..span.start + span.len + after);
             let frame = frame.unwrap_or_default();
             if let Some(room) = bytes.get_mut(begin..begin + frame.len()) {
                 room.copy_from_slice(frame);

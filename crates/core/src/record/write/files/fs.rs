@@ -94,7 +94,7 @@ impl Disk {
         file.write(bytes.get(..most).unwrap_or(bytes))
     }
 
-    /// Cuts off what is behind the first `length` bytes.
+    /// Cuts off what is after the first `length` bytes.
     pub fn cut(&self, file: &File, length: u64) -> io::Result<()> {
         self.ask(&Call::Cut(file, length))?;
         file.set_len(length)

@@ -154,7 +154,7 @@ pub fn claim(disk: &Disk, target: &Path, private: bool) -> Result<Sibling> {
     Err(lock::busy(&path, target))
 }
 
-/// What a dead writer of `target` has left, for whoever goes on with it.
+/// What a dead writer of `target` has left, for whoever continues with it.
 ///
 /// # Errors
 /// As for [`claim`].

@@ -53,7 +53,7 @@ fn old() -> Vec<Vec<u8>> {
     vec![b"old".to_vec(), noise(1000, 9)]
 }
 
-/// Small records and large ones, enough for some members, and for what writes behind.
+/// Small records and large ones, enough for some members, and for what writes after.
 fn new() -> &'static [Vec<u8>] {
     static RECORDS: OnceLock<Vec<Vec<u8>>> = OnceLock::new();
     RECORDS.get_or_init(|| {
@@ -95,7 +95,7 @@ fn number_of(error: &Error) -> Option<i32> {
     }
 }
 
-/// Writes the file; the first error, after which the writer must not go on.
+/// Writes the file; the first error, after which the writer must not continue.
 fn write(disk: &Disk, kind: &Kind, path: &Path) -> Result<()> {
     let mut writer = kind.open(disk, path)?;
     if let Err(error) = fill(&mut writer, kind) {

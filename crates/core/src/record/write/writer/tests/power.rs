@@ -26,7 +26,7 @@ enum Event {
     Rename(String, String),
     Link(String, String),
     Remove(String),
-    /// So many new records survive from now on.
+    /// How many new records survive from now on.
     Kept(usize),
     /// The file is published.
     Closed,

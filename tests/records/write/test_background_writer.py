@@ -51,7 +51,7 @@ def test_the_file_is_the_same_as_from_one_thread(
     sync: bool,
     atomic: bool,
 ) -> None:
-    paths = [tmp_path_factory.getbasetemp() / f"behind-{threads}" for threads in (1, 2)]
+    paths = [tmp_path_factory.getbasetemp() / f"after-{threads}" for threads in (1, 2)]
     for threads, path in enumerate(paths, 1):
         path.unlink(missing_ok=True)
         with tfrecs.RecordWriter(path, num_threads=threads, sync=sync, atomic=atomic) as out:
