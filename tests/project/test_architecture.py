@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections import Counter
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from types import ModuleType
@@ -349,6 +350,33 @@ def test_only_one_file_makes_exceptions() -> None:
     files = [path for path in rust_files(BINDING) if path != BINDING / "error.rs"]
     makes = r"\bPyErr\s*::\s*(?:new|from_\w+)|\bPy\w+\s*::\s*new_err\b|\bcreate_exception\s*!"
     assert not offenders(files, makes)
+
+
+# --- Names ---
+
+
+def type_names(path: Path) -> set[str]:
+    """The types that a module declares for itself, and not within others."""
+    kinds = (
+        r"(?:pub(?:\([\w ]+\))? )?(?:struct|enum|trait|type|union)"
+        if path.suffix == ".rs"
+        else "class"
+    )
+    return set(re.findall(rf"^{kinds} (\w+)", path.read_text(), re.MULTILINE))
+
+
+@pytest.mark.parametrize("suffix", ["py", "rs"])
+def test_no_type_name_means_three_things(suffix: str) -> None:
+    modules = [
+        path
+        for path in source_files()
+        if path.suffix == f".{suffix}"
+        and path.relative_to(REPO).parts[0] in {"python", "crates"}
+        and not {"tests", "tests.rs"} & set(path.parts)
+    ]
+    names = Counter(name for path in modules for name in type_names(path))
+    assert len(names) > 200
+    assert {name: count for name, count in names.items() if count > 2} == {}
 
 
 # --- Sizes ---

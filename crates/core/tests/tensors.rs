@@ -15,7 +15,7 @@ use std::sync::{Mutex, PoisonError};
 
 use proptest::prelude::*;
 use tfrecs_core::example::tensor::types::TensorType;
-use tfrecs_core::example::tensor::{Tensors, Values, header, parse, serialize_strings};
+use tfrecs_core::example::tensor::{TensorValues, Tensors, header, parse, serialize_strings};
 use tfrecs_core::example::wire::push_varint;
 
 struct Counting;
@@ -72,8 +72,8 @@ fn proto(dtype: &str, shape: &[u64], fields: &[(u32, &[u8])]) -> Vec<u8> {
 
 fn bytes_of(tensors: &Tensors) -> usize {
     match &tensors.values {
-        Values::Numbers(values) => values.len(),
-        Values::Strings(offsets, data) => offsets.len() + data.len(),
+        TensorValues::Numbers(values) => values.len(),
+        TensorValues::Strings(offsets, data) => offsets.len() + data.len(),
     }
 }
 
@@ -115,7 +115,7 @@ fn strings_that_repeat_take_no_more_than_the_limit() {
                 let records = vec![message.as_slice(); count];
                 match parsed(&records) {
                     Ok(Tensors {
-                        values: Values::Strings(_, data),
+                        values: TensorValues::Strings(_, data),
                         ..
                     }) => {
                         assert_eq!(data.len(), length * usize::try_from(size).unwrap() * count);
@@ -170,14 +170,14 @@ fn what_is_written_is_read() {
     let values: [&[u8]; 3] = [b"", b"abc", b"\0"];
     let tensors = parsed(&[&serialize_strings(&[3, 1], values.into_iter())]).unwrap();
     assert_eq!(tensors.shape, [3, 1]);
-    let Values::Strings(offsets, data) = tensors.values else {
+    let TensorValues::Strings(offsets, data) = tensors.values else {
         unreachable!("these are strings")
     };
     assert_eq!(offsets.typed_data::<i64>(), [0, 0, 3, 4]);
     assert_eq!(data.as_slice(), b"abc\0");
     let mut message = header(TensorType::of_name("int16").unwrap(), &[2], 4);
     message.extend([1, 0, 2, 0]);
-    let Values::Numbers(numbers) = parsed(&[&message]).unwrap().values else {
+    let TensorValues::Numbers(numbers) = parsed(&[&message]).unwrap().values else {
         unreachable!("these are numbers")
     };
     assert_eq!(numbers.typed_data::<i16>(), [1, 2]);
@@ -213,7 +213,7 @@ proptest! {
         message.extend(dims);
         message.extend(rest);
         let found = parsed(&vec![message.as_slice(); count]);
-        if let Ok(Tensors { dtype, shape, values: Values::Numbers(values) }) = found {
+        if let Ok(Tensors { dtype, shape, values: TensorValues::Numbers(values) }) = found {
             let size: u64 = shape.iter().product();
             prop_assert_eq!(values.len() as u64, size * dtype.width as u64 * count as u64);
         }

@@ -75,25 +75,25 @@ pub fn export_stream<'py>(py: Python<'py>, batch: &RecordBatch) -> PyResult<Boun
 }
 
 /// The batches of an object with `__arrow_c_stream__` or `__arrow_c_array__`, if it has either.
-pub fn import(object: &Bound<'_, PyAny>) -> PyResult<Option<Batches>> {
+pub fn import(object: &Bound<'_, PyAny>) -> PyResult<Option<ArrowBatches>> {
     if object.hasattr("__arrow_c_stream__")? {
-        return import_stream(object).map(|stream| Some(Batches::Stream(stream)));
+        return import_stream(object).map(|stream| Some(ArrowBatches::Stream(stream)));
     }
     if object.hasattr("__arrow_c_array__")? {
-        return import_array(object).map(|batch| Some(Batches::One(batch)));
+        return import_array(object).map(|batch| Some(ArrowBatches::One(batch)));
     }
     Ok(None)
 }
 
 /// Batches from another library.
-pub enum Batches {
+pub enum ArrowBatches {
     /// A single one.
     One(RecordBatch),
     /// As many as there are.
     Stream(ArrayStreamReader),
 }
 
-impl Batches {
+impl ArrowBatches {
     /// All of them. The producer may need the interpreter: call this without it.
     pub fn collect(self) -> Result<Vec<RecordBatch>, Error> {
         let mut all = Vec::new();

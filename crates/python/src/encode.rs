@@ -8,7 +8,7 @@ use tfrecs_core::example::{Envelope, append_columns, encode_sequence_columns};
 use tfrecs_core::record::Records;
 use tfrecs_core::record::format::frame::{self, FOOTER, HEADER};
 
-use crate::arrow::{self, Batches};
+use crate::arrow::{self, ArrowBatches};
 use crate::columns::PyColumns;
 use crate::error::{Raise, wrong_type};
 use crate::records::PyRecords;
@@ -73,15 +73,15 @@ pub fn encode_sequence_batch(
 }
 
 /// The batches that have rows: of a table without any, some producers make no batch, some one.
-fn filled(batches: Batches) -> Result<Vec<RecordBatch>, Error> {
+fn filled(batches: ArrowBatches) -> Result<Vec<RecordBatch>, Error> {
     let mut batches = batches.collect()?;
     batches.retain(|batch| batch.num_rows() > 0);
     Ok(batches)
 }
 
-fn batches_of(columns: &Bound<'_, PyAny>) -> PyResult<Batches> {
+fn batches_of(columns: &Bound<'_, PyAny>) -> PyResult<ArrowBatches> {
     match columns.cast::<PyColumns>() {
-        Ok(ours) => Ok(Batches::One(ours.get().0.clone())),
+        Ok(ours) => Ok(ArrowBatches::One(ours.get().0.clone())),
         Err(_) => arrow::import(columns)?.ok_or_else(|| wrong_type("no columns")),
     }
 }

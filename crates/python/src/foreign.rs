@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use pyo3::prelude::*;
-use tfrecs_core::record::other_formats::{ForeignOptions, Format, Place, Turns};
+use tfrecs_core::record::other_formats::{ForeignOptions, Format, ReadPosition, Turns};
 use tfrecs_core::{Error, Result};
 
 use crate::error::{Raise, wrong_type};
@@ -47,7 +47,7 @@ impl PyForeign {
         };
         let mut turns = Turns::new(paths, options, cycle, block);
         if let Some((open, place, given, next)) = place {
-            let place = Place {
+            let place = ReadPosition {
                 open,
                 place,
                 given,

@@ -75,9 +75,9 @@ impl PyBatching {
 
 /// What becomes of each batch.
 #[pyclass(frozen, name = "Output", module = "tfrecs._core")]
-pub struct PyOutput(Wanted);
+pub struct PyOutput(OutputKind);
 
-enum Wanted {
+enum OutputKind {
     Records { partial: bool },
     Examples(Vec<FeatureSpec>),
     ExamplesAndRecords(Vec<FeatureSpec>),
@@ -89,19 +89,19 @@ impl PyOutput {
     /// Records; with `partial`, those before an error come before it, as a batch of fewer.
     #[staticmethod]
     fn records(partial: bool) -> Self {
-        Self(Wanted::Records { partial })
+        Self(OutputKind::Records { partial })
     }
 
     /// Columns of Examples and the provenance of their rows.
     #[staticmethod]
     fn columns(features: Bound<'_, PyTuple>) -> PyResult<Self> {
-        features_of(features).map(|features| Self(Wanted::Examples(features)))
+        features_of(features).map(|features| Self(OutputKind::Examples(features)))
     }
 
     /// Columns of Examples and the records themselves.
     #[staticmethod]
     fn columns_and_records(features: Bound<'_, PyTuple>) -> PyResult<Self> {
-        features_of(features).map(|features| Self(Wanted::ExamplesAndRecords(features)))
+        features_of(features).map(|features| Self(OutputKind::ExamplesAndRecords(features)))
     }
 
     /// Columns of the contexts of `SequenceExample`s, those of their lists, and their provenance.
@@ -113,7 +113,7 @@ impl PyOutput {
     ) -> PyResult<Self> {
         let context = assemble(context, SpecPieces::feature)?;
         let lists = assemble(lists, SpecPieces::list)?;
-        Ok(Self(Wanted::Sequences(context, lists)))
+        Ok(Self(OutputKind::Sequences(context, lists)))
     }
 
     /// Whether records before an error come before it, as a batch of fewer.
@@ -126,12 +126,12 @@ impl PyOutput {
     fn of<'py>(&self, records: &Bound<'py, PyRecords>) -> PyResult<Bound<'py, PyAny>> {
         let (py, given) = (records.py(), Input::Records(records.get().0.clone()));
         let made = match &self.0 {
-            Wanted::Records { .. } => return Ok(records.clone().into_any()),
-            Wanted::Examples(features) | Wanted::ExamplesAndRecords(features) => {
+            OutputKind::Records { .. } => return Ok(records.clone().into_any()),
+            OutputKind::Examples(features) | OutputKind::ExamplesAndRecords(features) => {
                 let columns = examples(py, &given, Some(features), None)?;
                 (columns, records.clone()).into_pyobject(py)?.into_any()
             }
-            Wanted::Sequences(context, lists) => {
+            OutputKind::Sequences(context, lists) => {
                 let spec = (context.as_deref(), lists.as_deref());
                 let (context, lists) = sequences(py, &given, spec, None)?;
                 (context, lists, records.clone())
@@ -150,22 +150,22 @@ fn features_of(features: Bound<'_, PyTuple>) -> PyResult<Vec<FeatureSpec>> {
 impl PyOutput {
     /// Whether records before an error come before it.
     pub fn is_partial(&self) -> bool {
-        matches!(self.0, Wanted::Records { partial: true })
+        matches!(self.0, OutputKind::Records { partial: true })
     }
 
     /// Begins to read.
-    pub fn start(&self, source: &impl Source) -> Result<Kind> {
+    pub fn start(&self, source: &impl BatchSource) -> Result<Kind> {
         match &self.0 {
-            &Wanted::Records { partial } => source
+            &OutputKind::Records { partial } => source
                 .start(|| RawRecords { partial })
                 .map(|scan| Kind::Records(scan, None)),
-            Wanted::Examples(features) => source
+            OutputKind::Examples(features) => source
                 .start(|| DecodedColumns::new(ExampleDecoder::new(Some(features))))
                 .map(Kind::Examples),
-            Wanted::ExamplesAndRecords(features) => source
+            OutputKind::ExamplesAndRecords(features) => source
                 .start(|| ColumnsAndRecords::new(ExampleDecoder::new(Some(features))))
                 .map(Kind::Examples),
-            Wanted::Sequences(context, lists) => source
+            OutputKind::Sequences(context, lists) => source
                 .start(|| {
                     let decoder = SequenceDecoder::new(context.as_deref(), lists.as_deref());
                     DecodedColumns::new(decoder)
@@ -176,13 +176,13 @@ impl PyOutput {
 }
 
 /// Where batches come from: a scan, or records in any order.
-pub trait Source {
+pub trait BatchSource {
     fn start<O>(&self, output: impl FnMut() -> O) -> Result<Scan<O::Batch>>
     where
         O: Output + Send + 'static;
 }
 
-impl Source for Request {
+impl BatchSource for Request {
     fn start<O>(&self, output: impl FnMut() -> O) -> Result<Scan<O::Batch>>
     where
         O: Output + Send + 'static,
@@ -191,7 +191,7 @@ impl Source for Request {
     }
 }
 
-impl Source for Pick {
+impl BatchSource for Pick {
     fn start<O>(&self, output: impl FnMut() -> O) -> Result<Scan<O::Batch>>
     where
         O: Output + Send + 'static,

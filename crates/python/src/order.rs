@@ -1,24 +1,24 @@
 //! The order of records in a pass.
 
 use pyo3::prelude::*;
-use tfrecs_core::pipeline::order::{Order, Policy, Shard, Step, shuffle_blocks};
+use tfrecs_core::pipeline::order::{Order, OrderStep, Policy, Shard, shuffle_blocks};
 
 use crate::error::{Raise, wrong_type};
 
 /// An order of records that is computed; each method returns the order that a further step makes of it.
 #[pyclass(frozen, name = "Order", module = "tfrecs._core")]
 pub struct PyOrder {
-    steps: Vec<Step>,
+    steps: Vec<OrderStep>,
     pub order: Order,
 }
 
 impl PyOrder {
-    fn of(py: Python<'_>, steps: Vec<Step>) -> PyResult<Self> {
+    fn of(py: Python<'_>, steps: Vec<OrderStep>) -> PyResult<Self> {
         let order = Order::new(&steps).or_raise(py)?;
         Ok(Self { steps, order })
     }
 
-    fn then(&self, py: Python<'_>, step: Step) -> PyResult<Self> {
+    fn then(&self, py: Python<'_>, step: OrderStep) -> PyResult<Self> {
         Self::of(py, [&self.steps[..], &[step]].concat())
     }
 }
@@ -28,7 +28,7 @@ impl PyOrder {
     /// `records` records, in order.
     #[new]
     fn new(py: Python<'_>, records: u64) -> PyResult<Self> {
-        Self::of(py, vec![Step::Records(records)])
+        Self::of(py, vec![OrderStep::Records(records)])
     }
 
     /// All of them in another order in each epoch. Compressed records, which have `inflated` bytes, are shuffled by
@@ -36,7 +36,7 @@ impl PyOrder {
     #[pyo3(signature = (seed, inflated=None))]
     fn shuffle(&self, py: Python<'_>, seed: u64, inflated: Option<u64>) -> PyResult<Self> {
         match inflated {
-            None => self.then(py, Step::Shuffle { seed }),
+            None => self.then(py, OrderStep::Shuffle { seed }),
             Some(bytes) => {
                 let steps = shuffle_blocks(seed, self.order.records(), bytes);
                 Self::of(py, [&self.steps[..], &steps[..]].concat())
@@ -46,18 +46,18 @@ impl PyOrder {
 
     /// In another order in each epoch; none gets farther than one and a half times `size`.
     fn window(&self, py: Python<'_>, seed: u64, size: u64) -> PyResult<Self> {
-        self.then(py, Step::Window { seed, size })
+        self.then(py, OrderStep::Window { seed, size })
     }
 
     /// Blocks of `size` in another order in each epoch.
     fn blocks(&self, py: Python<'_>, seed: u64, size: u64) -> PyResult<Self> {
-        self.then(py, Step::Blocks { seed, size })
+        self.then(py, OrderStep::Blocks { seed, size })
     }
 
     /// `count` passes; None: without end.
     #[pyo3(signature = (count))]
     fn repeat(&self, py: Python<'_>, count: Option<u64>) -> PyResult<Self> {
-        self.then(py, Step::Repeat(count))
+        self.then(py, OrderStep::Repeat(count))
     }
 
     /// Every `num`-th, from `base + index` on; `remainder` is "uneven", "drop" or "pad".
@@ -81,22 +81,22 @@ impl PyOrder {
             base,
             policy,
         };
-        self.then(py, Step::Shard(shard))
+        self.then(py, OrderStep::Shard(shard))
     }
 
     /// Every `num`-th block of `block` elements, from number `index` on.
     fn stripe(&self, py: Python<'_>, block: u64, num: u64, index: u64) -> PyResult<Self> {
-        self.then(py, Step::Stripe { block, num, index })
+        self.then(py, OrderStep::Stripe { block, num, index })
     }
 
     /// Those after the first `count`.
     fn skip(&self, py: Python<'_>, count: u64) -> PyResult<Self> {
-        self.then(py, Step::Skip(count))
+        self.then(py, OrderStep::Skip(count))
     }
 
     /// The first `count`.
     fn take(&self, py: Python<'_>, count: u64) -> PyResult<Self> {
-        self.then(py, Step::Take(count))
+        self.then(py, OrderStep::Take(count))
     }
 
     /// How many elements a pass has; None: it has no end.

@@ -18,10 +18,10 @@ use crate::records::PyRecords;
 
 /// Records of files, any of them: a base for a class whose `[]` would cost too much.
 #[pyclass(frozen, subclass, name = "RecordSequence", module = "tfrecs._core")]
-pub struct PySequence(Mutex<State>);
+pub struct PySequence(Mutex<SequenceState>);
 
 /// A read keeps the files open until it is done, even if another thread closes them meanwhile.
-enum State {
+enum SequenceState {
     New,
     Open(Arc<Sequence>),
     Closed,
@@ -41,7 +41,7 @@ impl PySequence {
     #[new]
     #[pyo3(signature = (*_arguments, **_named))]
     fn new(_arguments: &Bound<'_, PyTuple>, _named: Option<&Bound<'_, PyDict>>) -> Self {
-        Self(Mutex::new(State::New))
+        Self(Mutex::new(SequenceState::New))
     }
 
     /// Is the records of `files` from now on, one after the other.
@@ -61,12 +61,12 @@ impl PySequence {
             limits: limits_of(limits),
         };
         let sequence = Sequence::new(files, options, threads).with_memory_map(memory_map);
-        self.change_to(py, State::Open(Arc::new(sequence)));
+        self.change_to(py, SequenceState::Open(Arc::new(sequence)));
     }
 
     /// Is closed from now on, and lets go of the files.
     fn _close(&self, py: Python<'_>) {
-        self.change_to(py, State::Closed);
+        self.change_to(py, SequenceState::Closed);
     }
 
     /// How many bytes the records of all files have, frames and all, if any of the files is compressed.
@@ -107,12 +107,12 @@ impl PySequence {
 }
 
 impl PySequence {
-    fn with<R>(&self, py: Python<'_>, look: impl FnOnce(&mut State) -> R) -> R {
+    fn with<R>(&self, py: Python<'_>, look: impl FnOnce(&mut SequenceState) -> R) -> R {
         let state = self.0.lock_py_attached(py);
         look(&mut state.unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn change_to(&self, py: Python<'_>, state: State) {
+    fn change_to(&self, py: Python<'_>, state: SequenceState) {
         let old = self.with(py, |place| std::mem::replace(place, state));
         py.detach(|| drop(old)); // not while it is locked, because closing files can take long
     }
@@ -120,9 +120,9 @@ impl PySequence {
     /// The records, unless it is closed.
     pub fn sequence(&self, py: Python<'_>) -> PyResult<Arc<Sequence>> {
         self.with(py, |state| match state {
-            State::Open(sequence) => Ok(Arc::clone(sequence)),
-            State::New => Err(wrong_type("it was never opened")),
-            State::Closed => {
+            SequenceState::Open(sequence) => Ok(Arc::clone(sequence)),
+            SequenceState::New => Err(wrong_type("it was never opened")),
+            SequenceState::Closed => {
                 let text = "IndexedRecords is closed; tfrecs.open() opens its files again.";
                 Err(Error::state(text)).or_raise(py)
             }

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use tfrecs_core::Error;
 use tfrecs_core::example::tensor::types::TensorType;
-use tfrecs_core::example::tensor::{self, Values};
+use tfrecs_core::example::tensor::{self, TensorValues};
 
 use crate::columns::PyBuffer;
 use crate::error::{Raise, raise};
@@ -35,8 +35,8 @@ pub fn parse_tensors<'py>(
     });
     let tensors = parsed.map_err(|error| raise(py, &found_in(&records, error)))?;
     let (values, offsets) = match tensors.values {
-        Values::Numbers(values) => (values, None),
-        Values::Strings(offsets, data) => (data, Some(PyBuffer::structure(offsets))),
+        TensorValues::Numbers(values) => (values, None),
+        TensorValues::Strings(offsets, data) => (data, Some(PyBuffer::structure(offsets))),
     };
     let shape = PyTuple::new(py, tensors.shape)?;
     Ok((tensors.dtype.name, shape, PyBuffer::values(values), offsets))

@@ -210,11 +210,11 @@ pub fn digest_file(py: Python<'_>, path: PathBuf, compression_type: &str) -> PyR
 }
 
 /// A temporary sibling: its path, its file's, whether a writer has it open, the process in its name.
-type Found = (OsString, OsString, bool, Option<u32>);
+type FoundTemporary = (OsString, OsString, bool, Option<u32>);
 
 /// The temporary siblings of a file, or all in a folder.
 #[pyfunction]
-pub fn find_temporaries(py: Python<'_>, path: PathBuf) -> PyResult<Vec<Found>> {
+pub fn find_temporaries(py: Python<'_>, path: PathBuf) -> PyResult<Vec<FoundTemporary>> {
     let found = py.detach(|| destination::find(&path)).or_raise(py)?;
     let found = found.into_iter().map(|it| {
         let (path, target) = (it.path.into_os_string(), it.target.into_os_string());

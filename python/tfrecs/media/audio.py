@@ -14,8 +14,8 @@ from tfrecs.errors import Error, MissingLibraryError, SpecError
 from tfrecs.media.batches import (
     Contents,
     DecodedBatch,
+    MediaSource,
     OnError,
-    Source,
     batch,
     broken,
     checked_choice,
@@ -123,7 +123,7 @@ def decode_audio(
     frames = _checked_desired("desired_samples", desired_samples, least=0)
     name = checked_dtype(dtype, _DTYPES)
     limit = checked_limit("max_samples", max_samples)
-    source = Source(feature, records, example_names)
+    source = MediaSource(feature, records, example_names)
 
     def decode(data: bytes) -> Audio:
         read = partial(_read, data, name, limit)

@@ -57,7 +57,7 @@ class DecodedBatch(Generic[Values]):
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class MediaSource:
     """Where values come from, for the texts of errors.
 
     Attributes:
@@ -150,7 +150,7 @@ def _checked(value: Any) -> bytes:
     raise TypeError(f"contents must hold bytes, not {type(value).__name__}")
 
 
-def decode_one(decode: Callable[[bytes], Value], data: bytes, source: Source) -> Value:
+def decode_one(decode: Callable[[bytes], Value], data: bytes, source: MediaSource) -> Value:
     """Decode a single value.
 
     `decode` raises ParseError for what is wrong with the value, without a position.
@@ -165,7 +165,7 @@ def decode_one(decode: Callable[[bytes], Value], data: bytes, source: Source) ->
 def decode_many(
     decode: Callable[[bytes], Value],
     values: "BytesArray | _core.Records | Sequence[bytes]",
-    source: Source,
+    source: MediaSource,
     *,
     num_threads: int | None,
     on_error: OnError,
@@ -177,7 +177,7 @@ def decode_many(
     """
     source.check(len(values))
     if source.records is None and isinstance(values, _core.Records):
-        source = Source(source.feature, values, source.example_names)
+        source = MediaSource(source.feature, values, source.example_names)
     work = _Work(decode, values, stop_at_error=on_error == "raise")
     work.run(min(checked_threads(num_threads), len(values)))
     located = [(place, work.errors[place]) for place in sorted(work.errors)]

@@ -14,8 +14,8 @@ from tfrecs.errors import MissingLibraryError, SpecError
 from tfrecs.media.batches import (
     Contents,
     DecodedBatch,
+    MediaSource,
     OnError,
-    Source,
     batch,
     checked_choice,
     checked_dtype,
@@ -162,7 +162,7 @@ def decode_image(
         apply_orientation,
         max_pixels,
     )
-    source = Source(feature, records, example_names)
+    source = MediaSource(feature, records, example_names)
     if (data := single(contents)) is not None:
         if on_error == "skip":
             raise SpecError('on_error="skip" is for a batch; a single image is there or is not')

@@ -13,7 +13,7 @@ from tfrecs.parsing.missing_features import MissingFeatures
 from tfrecs.parsing.partition_errors import MisfitError
 from tfrecs.parsing.plan import Divided, Indexed, Packed, Padded, Part, Plan, Whole
 from tfrecs.parsing.ragged import divided
-from tfrecs.parsing.serialized import Source
+from tfrecs.parsing.serialized import SerializedRecords
 from tfrecs.tensors import RaggedTensor, SparseTensor, Values, column_of
 from tfrecs.tensors.decoded import Decoded
 from tfrecs.tensors.dense import rows_side_by_side, scattered
@@ -30,7 +30,7 @@ class Assembly(Decoded):
 
     __slots__ = ("_is_single", "_source")
 
-    def __init__(self, columns: _core.Columns, source: Source) -> None:
+    def __init__(self, columns: _core.Columns, source: SerializedRecords) -> None:
         """Keep both."""
         super().__init__(columns)
         self._source = source

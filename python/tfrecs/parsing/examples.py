@@ -9,7 +9,7 @@ from tfrecs.features import Features
 from tfrecs.parsing.assemble import Assembly
 from tfrecs.parsing.missing_features import MissingFeatures, of_function
 from tfrecs.parsing.plan import Plan, plan_examples
-from tfrecs.parsing.serialized import Serialized, Source, single_source, source_of
+from tfrecs.parsing.serialized import Serialized, SerializedRecords, single_source, source_of
 
 # Arrays, BytesArrays, SparseTensors and RaggedTensors: which, the feature says.
 Parsed: TypeAlias = dict[str, Any]
@@ -92,7 +92,7 @@ def parse_single_example(
     return _parsed(single_source(serialized, example_names), features)
 
 
-def _parsed(source: Source, features: Features) -> Parsed:
+def _parsed(source: SerializedRecords, features: Features) -> Parsed:
     if not features:
         raise SpecError(f"Argument `features` cannot be None or falsy. Got {features}")
     plan = plan_examples(features)
@@ -104,7 +104,7 @@ def parse_planned(record: bytes, plan: Plan, missing: MissingFeatures) -> Parsed
     return _planned(single_source(record, None), plan, missing)
 
 
-def _planned(source: Source, plan: Plan, missing: MissingFeatures) -> Parsed:
+def _planned(source: SerializedRecords, plan: Plan, missing: MissingFeatures) -> Parsed:
     columns = _core.decode_batch(source.records, tuple(plan.columns), source.names)
     missing.look(columns, source.records)
     return Assembly(columns, source).features(plan)

@@ -7,7 +7,7 @@ from tfrecs import _core
 from tfrecs.columns.batch import Batch
 from tfrecs.parsing.assemble import Assembly, Recipes
 from tfrecs.parsing.plan import Whole
-from tfrecs.parsing.serialized import Source
+from tfrecs.parsing.serialized import SerializedRecords
 
 
 class ParsedBatch(Batch):
@@ -16,14 +16,18 @@ class ParsedBatch(Batch):
     To Arrow it is the columns as the records have them.
     """
 
-    def __init__(self, columns: _core.Columns, recipes: Recipes, source: Source) -> None:
+    def __init__(self, columns: _core.Columns, recipes: Recipes, source: SerializedRecords) -> None:
         """Make of the columns what `recipes` say; faults of the records are raised at once."""
         self._set(columns, recipes, source, {})
         for name in recipes.plan.checked:
             self[name]
 
     def _set(
-        self, columns: _core.Columns, recipes: Recipes, source: Source, made: dict[str, Any]
+        self,
+        columns: _core.Columns,
+        recipes: Recipes,
+        source: SerializedRecords,
+        made: dict[str, Any],
     ) -> None:
         self._columns = columns
         self._arrays = made
@@ -69,7 +73,7 @@ def _restored(columns: _core.Columns, recipes: Recipes, made: Mapping[str, Any])
     """Return a batch that was pickled, of which some arrays are made already."""
     batch = ParsedBatch.__new__(ParsedBatch)
     records = _core.Records([b""] * columns.num_rows)
-    source = Source(records, None, is_single=False)
+    source = SerializedRecords(records, None, is_single=False)
     batch._set(columns, recipes, source, dict(made))  # noqa: SLF001 - a part of this class
     return batch
 
@@ -78,7 +82,7 @@ def parsed_batch(decoded: tuple[Any, ...], recipes: Recipes) -> ParsedBatch:
     """Return the batch that was decoded, with the places of its records."""
     columns, places = decoded
     recipes.missing.look(columns, places)
-    return ParsedBatch(columns, recipes, Source(places, None, is_single=False))
+    return ParsedBatch(columns, recipes, SerializedRecords(places, None, is_single=False))
 
 
 def parsed_sequences(

@@ -13,7 +13,7 @@ from tfrecs.parsing.assemble import Assembly
 from tfrecs.parsing.examples import Parsed
 from tfrecs.parsing.missing_features import of_function
 from tfrecs.parsing.plan import plan_context, plan_lists
-from tfrecs.parsing.serialized import Serialized, Source, single_source, source_of
+from tfrecs.parsing.serialized import Serialized, SerializedRecords, single_source, source_of
 
 Lengths: TypeAlias = dict[str, npt.NDArray[np.int64]]
 
@@ -113,7 +113,7 @@ def parse_single_sequence_example(
 
 
 def _parsed(
-    source: Source, context: Features | None, lists: Features | None
+    source: SerializedRecords, context: Features | None, lists: Features | None
 ) -> tuple[Parsed, Parsed, Lengths]:
     if not context and not lists:
         raise SpecError(

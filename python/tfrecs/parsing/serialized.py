@@ -18,7 +18,7 @@ Serialized: TypeAlias = (
 
 
 @dataclass(frozen=True)
-class Source:
+class SerializedRecords:
     """The records to parse, as the native decoder takes them."""
 
     records: _core.Records | list[bytes]
@@ -38,7 +38,7 @@ class Source:
         return _core.Records(self.records).parse_error(row, reason, feature, name)
 
 
-def source_of(serialized: Serialized, names: Sequence[str] | str | None) -> Source:
+def source_of(serialized: Serialized, names: Sequence[str] | str | None) -> SerializedRecords:
     """Return the records, and their names.
 
     Raises:
@@ -47,11 +47,11 @@ def source_of(serialized: Serialized, names: Sequence[str] | str | None) -> Sour
     """
     records = _records(serialized)
     if isinstance(records, bytes):
-        return Source([records], _checked_names(names, None), is_single=True)
-    return Source(records, _checked_names(names, len(records)), is_single=False)
+        return SerializedRecords([records], _checked_names(names, None), is_single=True)
+    return SerializedRecords(records, _checked_names(names, len(records)), is_single=False)
 
 
-def single_source(serialized: Serialized, name: Sequence[str] | str | None) -> Source:
+def single_source(serialized: Serialized, name: Sequence[str] | str | None) -> SerializedRecords:
     """Return the one record, and its name.
 
     Raises:

@@ -20,11 +20,9 @@
 use std::borrow::Cow;
 
 use super::spec::Kind;
-use super::wire::{Wire, WireError, WireType};
+use super::wire::{Wire, WireError, WireResult as Result, WireType};
 use crate::example::canonical;
 use crate::example::varint;
-
-type Result<T> = std::result::Result<T, WireError>;
 
 /// The field of Example, `SequenceExample`, Features, `FeatureLists` and `FeatureList` that matters
 /// most, and the only one of all but `SequenceExample`.

@@ -28,7 +28,7 @@ pub enum WireType {
 #[derive(Clone, Copy, Debug)]
 pub struct Wire<'a>(pub &'a [u8]);
 
-type Result<T> = std::result::Result<T, WireError>;
+pub(crate) type WireResult<T> = Result<T, WireError>;
 
 impl<'a> Wire<'a> {
     /// Whether everything has been read.
@@ -42,7 +42,7 @@ impl<'a> Wire<'a> {
     /// # Errors
     /// [`WireError::TruncatedVarint`], [`WireError::OverlongVarint`].
     #[inline]
-    pub fn varint(&mut self) -> Result<u64> {
+    pub fn varint(&mut self) -> WireResult<u64> {
         match *self.0 {
             [first @ 0..0x80, ref rest @ ..] => {
                 self.0 = rest;
@@ -56,7 +56,7 @@ impl<'a> Wire<'a> {
         }
     }
 
-    fn long_varint(&mut self) -> Result<u64> {
+    fn long_varint(&mut self) -> WireResult<u64> {
         let mut value = 0u64;
         for (index, &byte) in self.0.iter().take(10).enumerate() {
             value |= u64::from(byte & 0x7f) << (7 * index);
@@ -78,7 +78,7 @@ impl<'a> Wire<'a> {
     /// # Errors
     /// Those of [`Self::varint`]; a wire type or a field number that does not exist.
     #[inline]
-    pub fn tag(&mut self) -> Result<(u32, WireType)> {
+    pub fn tag(&mut self) -> WireResult<(u32, WireType)> {
         let tag = self.varint()?;
         let [low, ..] = tag.to_le_bytes();
         let wire_type = match low & 7 {
@@ -101,7 +101,7 @@ impl<'a> Wire<'a> {
     /// # Errors
     /// Those of [`Self::varint`]; [`WireError::TruncatedField`].
     #[inline]
-    pub fn bytes(&mut self) -> Result<&'a [u8]> {
+    pub fn bytes(&mut self) -> WireResult<&'a [u8]> {
         let length = self.varint()?;
         self.take(usize::try_from(length).map_err(|_| WireError::TruncatedField)?)
     }
@@ -133,7 +133,7 @@ impl<'a> Wire<'a> {
     /// # Errors
     /// [`WireError::TruncatedField`].
     #[inline]
-    pub fn fixed32(&mut self) -> Result<[u8; 4]> {
+    pub fn fixed32(&mut self) -> WireResult<[u8; 4]> {
         let (value, rest) = self
             .0
             .split_first_chunk()
@@ -147,7 +147,7 @@ impl<'a> Wire<'a> {
     /// # Errors
     /// [`WireError::TruncatedField`].
     #[inline]
-    pub fn fixed64(&mut self) -> Result<[u8; 8]> {
+    pub fn fixed64(&mut self) -> WireResult<[u8; 8]> {
         let (value, rest) = self
             .0
             .split_first_chunk()
@@ -161,7 +161,7 @@ impl<'a> Wire<'a> {
     /// # Errors
     /// [`WireError::TruncatedField`].
     #[inline]
-    pub fn take(&mut self, length: usize) -> Result<&'a [u8]> {
+    pub fn take(&mut self, length: usize) -> WireResult<&'a [u8]> {
         let (taken, rest) = self
             .0
             .split_at_checked(length)
@@ -174,7 +174,7 @@ impl<'a> Wire<'a> {
     ///
     /// # Errors
     /// What is wrong with it.
-    pub fn skip(&mut self, number: u32, wire_type: WireType) -> Result<()> {
+    pub fn skip(&mut self, number: u32, wire_type: WireType) -> WireResult<()> {
         match wire_type {
             WireType::StartGroup => self.skip_group(number),
             WireType::EndGroup => Err(WireError::UnmatchedGroup),
@@ -186,7 +186,7 @@ impl<'a> Wire<'a> {
     ///
     /// # Errors
     /// What is wrong with it; [`WireError::UnmatchedGroup`] for a group.
-    pub fn skip_simple(&mut self, wire_type: WireType) -> Result<()> {
+    pub fn skip_simple(&mut self, wire_type: WireType) -> WireResult<()> {
         match wire_type {
             WireType::Varint => self.varint().map(drop),
             WireType::Fixed64 => self.take(8).map(drop),
@@ -196,7 +196,7 @@ impl<'a> Wire<'a> {
         }
     }
 
-    fn skip_group(&mut self, number: u32) -> Result<()> {
+    fn skip_group(&mut self, number: u32) -> WireResult<()> {
         let mut open = [0; MAX_DEPTH];
         let mut depth = 1;
         if let Some(first) = open.first_mut() {

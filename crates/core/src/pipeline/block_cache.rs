@@ -43,7 +43,7 @@ const MOST_LENT: usize = 8 << 20;
 type Key = (u64, u64);
 
 /// Which of some cells a record is in, and where there.
-type Place = (u32, u32);
+type RecordInCell = (u32, u32);
 
 /// The cells of a pass.
 pub(crate) struct Cells {
@@ -54,12 +54,12 @@ pub(crate) struct Cells {
     size: u64,
     /// How many cells may be read before they are needed.
     ahead: u64,
-    state: Mutex<State>,
+    state: Mutex<CacheState>,
     came: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct CacheState {
     cells: BTreeMap<Key, Cell>,
     /// Where the batches in the making begin.
     making: BTreeSet<u64>,
@@ -139,7 +139,7 @@ impl Cells {
     }
 
     /// Which cells the records at `positions` are in, and of each record, which of these it is in, and where.
-    fn wanted(&self, positions: Range<u64>) -> Result<(Vec<Key>, Vec<Place>)> {
+    fn wanted(&self, positions: Range<u64>) -> Result<(Vec<Key>, Vec<RecordInCell>)> {
         let mut places = Vec::new();
         self.halves.fill(positions, self.epoch, &mut places)?;
         let key = |position, epoch| (epoch, position / self.size);
@@ -177,7 +177,7 @@ impl Cells {
     }
 
     /// Takes what is there into `found`, and says what to do about the rest.
-    fn next(&self, state: &State, keys: &[Key], found: &mut BTreeMap<Key, Records>) -> Next {
+    fn next(&self, state: &CacheState, keys: &[Key], found: &mut BTreeMap<Key, Records>) -> Next {
         let mut missing = None;
         for &key in keys {
             match state.cells.get(&key) {
@@ -196,7 +196,7 @@ impl Cells {
     }
 
     /// The first of the cells after `last` that nobody reads yet, if it is near.
-    fn unread(&self, state: &State, (epoch, last): Key) -> Option<Key> {
+    fn unread(&self, state: &CacheState, (epoch, last): Key) -> Option<Key> {
         let count = self.halves.lower().len()?.div_ceil(self.size);
         let mut near = last.saturating_add(1)..count.min(last.saturating_add(1 + self.ahead));
         let number = near.find(|&number| !state.cells.contains_key(&(epoch, number)))?;
@@ -206,9 +206,9 @@ impl Cells {
     /// Reads a cell, and lets the others in meanwhile.
     fn read<'a>(
         &'a self,
-        mut state: MutexGuard<'a, State>,
+        mut state: MutexGuard<'a, CacheState>,
         key: Key,
-    ) -> Result<MutexGuard<'a, State>> {
+    ) -> Result<MutexGuard<'a, CacheState>> {
         state.cells.insert(key, Cell::Coming);
         drop(state);
         let read = self.read_alone(key);
@@ -238,7 +238,7 @@ impl Cells {
         })
     }
 
-    fn wait<'a>(&self, state: MutexGuard<'a, State>) -> Result<MutexGuard<'a, State>> {
+    fn wait<'a>(&self, state: MutexGuard<'a, CacheState>) -> Result<MutexGuard<'a, CacheState>> {
         let waited = self.came.wait_timeout(state, PULSE);
         let (state, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
         if timeout.timed_out() {
@@ -248,7 +248,7 @@ impl Cells {
     }
 
     /// A panic while holding the lock leaves no partial update.
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, CacheState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::pipeline::batch_part::BatchPart;
 use crate::pipeline::block_cache::Cells;
 use crate::pipeline::order::Order;
-use crate::pipeline::output::{Input, Output, room};
+use crate::pipeline::output::{BatchInput, Output, room};
 use crate::pipeline::pick::indices_of;
 use crate::pipeline::scan::Scan;
 use crate::record::{Lent, Records};
@@ -73,7 +73,7 @@ struct Gathered<'a> {
     positions: Range<u64>,
 }
 
-impl Input for Gathered<'_> {
+impl BatchInput for Gathered<'_> {
     fn count(&self) -> usize {
         let len = self.positions.end - self.positions.start;
         usize::try_from(len).unwrap_or(usize::MAX)

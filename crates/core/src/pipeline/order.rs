@@ -17,7 +17,7 @@ mod window;
 
 /// A step of an [`Order`]. From the files outwards, each is made of what is below it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum OrderStep {
     /// This many records, in order: the first step, and no other.
     Records(u64),
     /// All of it in another order in each epoch: a [`Permutation`].
@@ -87,9 +87,9 @@ pub enum Policy {
 /// The order of the records of a pass.
 ///
 /// ```
-/// use tfrecs_core::pipeline::order::{Order, Step};
+/// use tfrecs_core::pipeline::order::{Order, OrderStep};
 ///
-/// let order = Order::new(&[Step::Records(4), Step::Repeat(None), Step::Skip(3)])?;
+/// let order = Order::new(&[OrderStep::Records(4), OrderStep::Repeat(None), OrderStep::Skip(3)])?;
 /// assert_eq!(order.len(), None);
 /// let mut records = Vec::new();
 /// order.fill(0..4, 0, &mut records)?;
@@ -105,7 +105,7 @@ pub struct Order {
 /// A step, and how many elements are below it.
 #[derive(Clone, Debug)]
 struct Level {
-    step: Step,
+    step: OrderStep,
     below: Option<u64>,
 }
 
@@ -119,13 +119,13 @@ const BLOCKS: u64 = 16;
 /// The steps that shuffle compressed records, which have `bytes` bytes together: to read a single one means to
 /// decompress up to 1 MiB before it, so blocks of about 2 MiB are shuffled, and then the records of 16 blocks at a time.
 #[must_use]
-pub fn shuffle_blocks(seed: u64, records: u64, bytes: u64) -> [Step; 2] {
+pub fn shuffle_blocks(seed: u64, records: u64, bytes: u64) -> [OrderStep; 2] {
     let each = BLOCK_BYTES * u128::from(records) / u128::from(bytes.max(1));
     let size = u64::try_from(each).unwrap_or(u64::MAX).max(1);
     let window = size.saturating_mul(BLOCKS);
     [
-        Step::Blocks { seed, size },
-        Step::Window { seed, size: window },
+        OrderStep::Blocks { seed, size },
+        OrderStep::Window { seed, size: window },
     ]
 }
 
@@ -136,15 +136,15 @@ const MOST: u64 = i64::MAX as u64;
 const AT_ONCE: usize = 1024;
 
 /// A place, and the epoch it belongs to.
-type Place = (u64, u64);
+type EpochPosition = (u64, u64);
 
 impl Order {
     /// The order that these steps make.
     ///
     /// # Errors
-    /// A first step that is not [`Step::Records`], or another one that is; to shuffle what has no end; a part of
+    /// A first step that is not [`OrderStep::Records`], or another one that is; to shuffle what has no end; a part of
     /// which there are not that many.
-    pub fn new(steps: &[Step]) -> Result<Self> {
+    pub fn new(steps: &[OrderStep]) -> Result<Self> {
         let (mut levels, mut length) = (Vec::with_capacity(steps.len()), Some(0));
         for (number, &step) in steps.iter().enumerate() {
             check(step, number == 0, length)?;
@@ -169,7 +169,7 @@ impl Order {
     #[must_use]
     pub fn records(&self) -> u64 {
         match self.levels.first().map(|level| level.step) {
-            Some(Step::Records(count)) => count,
+            Some(OrderStep::Records(count)) => count,
             _ => 0,
         }
     }
@@ -210,7 +210,7 @@ fn descend(
     levels: &[Level],
     positions: Range<u64>,
     epoch: u64,
-    mut each: impl FnMut(&[Place]),
+    mut each: impl FnMut(&[EpochPosition]),
 ) -> Result<()> {
     let (end, mut places, mut pulse) = (positions.end, Vec::new(), Pulse::start());
     for start in positions.step_by(AT_ONCE) {
@@ -228,26 +228,26 @@ fn descend(
 
 impl Level {
     /// Finds where what is below has what is here at `places`.
-    fn descend(&self, places: &mut [Place]) {
+    fn descend(&self, places: &mut [EpochPosition]) {
         match self.step {
-            Step::Records(_) | Step::Take(_) => {}
-            Step::Skip(count) => {
+            OrderStep::Records(_) | OrderStep::Take(_) => {}
+            OrderStep::Skip(count) => {
                 for (position, _) in places {
                     *position = position.saturating_add(count);
                 }
             }
-            Step::Shard(shard) => {
+            OrderStep::Shard(shard) => {
                 for (position, _) in places {
                     *position = shard.below(*position, self.below);
                 }
             }
-            Step::Repeat(count) => self.repeat(count, places),
-            Step::Shuffle { seed } => self.shuffle(seed, 1, places),
-            Step::Blocks { seed, size } => self.shuffle(seed, size, places),
-            Step::Window { seed, size } => {
+            OrderStep::Repeat(count) => self.repeat(count, places),
+            OrderStep::Shuffle { seed } => self.shuffle(seed, 1, places),
+            OrderStep::Blocks { seed, size } => self.shuffle(seed, size, places),
+            OrderStep::Window { seed, size } => {
                 Window::new(seed, size, self.below.unwrap_or(u64::MAX)).descend(places);
             }
-            Step::Stripe { block, num, index } => {
+            OrderStep::Stripe { block, num, index } => {
                 for (position, _) in places {
                     let (which, within) = (*position / block, *position % block);
                     let start =
@@ -258,7 +258,7 @@ impl Level {
         }
     }
 
-    fn repeat(&self, count: Option<u64>, places: &mut [Place]) {
+    fn repeat(&self, count: Option<u64>, places: &mut [EpochPosition]) {
         // What is endless itself has only a first time; nothing has no places.
         let below = self.below.map_or(u64::MAX, |below| below.max(1));
         for (position, epoch) in places {
@@ -269,7 +269,7 @@ impl Level {
     }
 
     /// Finds the elements of shuffled blocks of `size`.
-    fn shuffle(&self, seed: u64, size: u64, places: &mut [Place]) {
+    fn shuffle(&self, seed: u64, size: u64, places: &mut [EpochPosition]) {
         let blocks = self.below.unwrap_or(0) / size;
         for some in places.chunk_by_mut(|one, next| one.1 == next.1) {
             let epoch = some.first().map_or(0, |place| place.1);
@@ -282,10 +282,10 @@ impl Level {
     }
 
     /// Nothing that comes at `place` or later lies before this in what is below.
-    fn floor(&self, (position, epoch): Place) -> Place {
+    fn floor(&self, (position, epoch): EpochPosition) -> EpochPosition {
         match self.step {
-            Step::Shuffle { .. } | Step::Blocks { .. } => (0, epoch),
-            Step::Window { seed, size } => {
+            OrderStep::Shuffle { .. } | OrderStep::Blocks { .. } => (0, epoch),
+            OrderStep::Window { seed, size } => {
                 let window = Window::new(seed, size, self.below.unwrap_or(0));
                 (window.floor(position), epoch)
             }
@@ -323,24 +323,28 @@ impl Shard {
     }
 }
 
-fn check(step: Step, is_first: bool, below: Option<u64>) -> Result<()> {
-    let is_records = matches!(step, Step::Records(_));
+fn check(step: OrderStep, is_first: bool, below: Option<u64>) -> Result<()> {
+    let is_records = matches!(step, OrderStep::Records(_));
     if is_records != is_first {
         return Err(Error::spec(
             "an order begins with records, and has no others",
         ));
     }
     match step {
-        Step::Shuffle { .. } | Step::Blocks { .. } if below.is_none() => Err(Error::spec(
-            "what has no end cannot be shuffled whole: shuffle first and then repeat, or with a buffer_size",
-        )),
-        Step::Window { size: 0, .. }
-        | Step::Blocks { size: 0, .. }
-        | Step::Stripe { block: 0, .. } => Err(Error::spec("a block has one element at least")),
-        Step::Stripe { num, index, .. } if index >= num => {
+        OrderStep::Shuffle { .. } | OrderStep::Blocks { .. } if below.is_none() => {
+            Err(Error::spec(
+                "what has no end cannot be shuffled whole: shuffle first and then repeat, or with a buffer_size",
+            ))
+        }
+        OrderStep::Window { size: 0, .. }
+        | OrderStep::Blocks { size: 0, .. }
+        | OrderStep::Stripe { block: 0, .. } => {
+            Err(Error::spec("a block has one element at least"))
+        }
+        OrderStep::Stripe { num, index, .. } if index >= num => {
             Err(Error::spec(format!("there is no stripe {index} of {num}")))
         }
-        Step::Shard(shard) if shard.index >= shard.num => Err(Error::spec(format!(
+        OrderStep::Shard(shard) if shard.index >= shard.num => Err(Error::spec(format!(
             "there is no shard {} of {}",
             shard.index, shard.num
         ))),
@@ -348,22 +352,22 @@ fn check(step: Step, is_first: bool, below: Option<u64>) -> Result<()> {
     }
 }
 
-fn length_of(step: Step, below: Option<u64>) -> Option<u64> {
+fn length_of(step: OrderStep, below: Option<u64>) -> Option<u64> {
     match step {
-        Step::Records(count) => Some(count.min(MOST)),
-        Step::Shuffle { .. } | Step::Window { .. } | Step::Blocks { .. } => below,
-        Step::Stripe { block, num, index } => {
+        OrderStep::Records(count) => Some(count.min(MOST)),
+        OrderStep::Shuffle { .. } | OrderStep::Window { .. } | OrderStep::Blocks { .. } => below,
+        OrderStep::Stripe { block, num, index } => {
             let (whole, rest) = (below? / block, below? % block);
             let blocks = whole.saturating_sub(index).div_ceil(num);
             let has_rest = whole % num == index;
             Some(blocks.saturating_mul(block) + if has_rest { rest } else { 0 })
         }
-        Step::Repeat(Some(0)) => Some(0),
-        Step::Repeat(Some(count)) => Some(below?.saturating_mul(count).min(MOST)),
-        Step::Repeat(None) => below.filter(|&below| below == 0),
-        Step::Shard(shard) => Some(shard.len(below?)),
-        Step::Skip(count) => Some(below?.saturating_sub(count)),
-        Step::Take(count) => Some(below.unwrap_or(MOST).min(count)),
+        OrderStep::Repeat(Some(0)) => Some(0),
+        OrderStep::Repeat(Some(count)) => Some(below?.saturating_mul(count).min(MOST)),
+        OrderStep::Repeat(None) => below.filter(|&below| below == 0),
+        OrderStep::Shard(shard) => Some(shard.len(below?)),
+        OrderStep::Skip(count) => Some(below?.saturating_sub(count)),
+        OrderStep::Take(count) => Some(below.unwrap_or(MOST).min(count)),
     }
 }
 

@@ -1,6 +1,6 @@
 //! What becomes of a batch: its records, columns decoded from them, or both.
 //!
-//! `scan` and `gather` find the records of a batch ([`Input`]); an [`Output`] makes something of them, on the thread
+//! `scan` and `gather` find the records of a batch ([`BatchInput`]); an [`Output`] makes something of them, on the thread
 //! that has the batch.
 
 use std::ops::Range;
@@ -14,7 +14,7 @@ use crate::record::Records;
 use crate::runtime::ordered_workers::Room;
 
 /// The records of one batch, which have been found and perhaps not been read.
-pub trait Input {
+pub trait BatchInput {
     /// How many there are.
     fn count(&self) -> usize;
 
@@ -43,7 +43,7 @@ pub trait Output {
     ///
     /// # Errors
     /// Any error of reading or decoding.
-    fn make(&mut self, input: &mut impl Input) -> Result<Self::Batch>;
+    fn make(&mut self, input: &mut impl BatchInput) -> Result<Self::Batch>;
 }
 
 /// The records themselves.
@@ -56,7 +56,7 @@ pub struct RawRecords {
 impl Output for RawRecords {
     type Batch = Sound;
 
-    fn make(&mut self, input: &mut impl Input) -> Result<Sound> {
+    fn make(&mut self, input: &mut impl BatchInput) -> Result<Sound> {
         up_to_error(input.count(), self.partial, |range| input.records(range))
     }
 }
@@ -74,7 +74,7 @@ impl<D: Decode> DecodedColumns<D> {
 impl<D: Decode<Batch: Send + 'static>> Output for DecodedColumns<D> {
     type Batch = (D::Batch, Records);
 
-    fn make(&mut self, input: &mut impl Input) -> Result<Self::Batch> {
+    fn make(&mut self, input: &mut impl BatchInput) -> Result<Self::Batch> {
         let verify = input.verify();
         input.with_parts(|parts| self.0.decode(parts, verify))
     }
@@ -93,7 +93,7 @@ impl<D: Decode> ColumnsAndRecords<D> {
 impl<D: Decode<Batch: Send + 'static>> Output for ColumnsAndRecords<D> {
     type Batch = (D::Batch, Records);
 
-    fn make(&mut self, input: &mut impl Input) -> Result<Self::Batch> {
+    fn make(&mut self, input: &mut impl BatchInput) -> Result<Self::Batch> {
         let records = input.records(0..input.count())?;
         let part = BatchPart::Read(records.clone());
         let (columns, _) = self.0.decode(&[part], false)?;

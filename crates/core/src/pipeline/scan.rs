@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 
 use crate::error::{Error, Result};
 use crate::pipeline::batch_part::BatchPart;
-use crate::pipeline::output::{Input, Output, room};
+use crate::pipeline::output::{BatchInput, Output, room};
 use crate::pipeline::sound::joined;
 use crate::record::salvage::SkippedRegion;
 use crate::record::storage::identity::Samples;
@@ -91,7 +91,7 @@ struct Scanned<'a> {
     verify: bool,
 }
 
-impl Input for Scanned<'_> {
+impl BatchInput for Scanned<'_> {
     fn count(&self) -> usize {
         self.parts.iter().map(BatchPart::len).sum()
     }

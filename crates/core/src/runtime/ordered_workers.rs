@@ -112,7 +112,7 @@ pub struct Ordered<T> {
 }
 
 struct Shared<T> {
-    state: Mutex<State<T>>,
+    state: Mutex<WorkState<T>>,
     /// A result has come, or a worker has gone.
     came: Condvar,
     /// There is room for another result, or nobody wants any more.
@@ -124,7 +124,7 @@ struct Shared<T> {
     worked: AtomicU64,
 }
 
-struct State<T> {
+struct WorkState<T> {
     /// The results from number `first` on, those in the making included.
     results: VecDeque<Option<(T, usize)>>,
     /// The number of the result to hand out next.
@@ -179,7 +179,7 @@ impl<T: Send + 'static> Ordered<T> {
         W: FnMut(J) -> T + Send + 'static,
     {
         let shared = Arc::new(Shared {
-            state: Mutex::new(State {
+            state: Mutex::new(WorkState {
                 results: VecDeque::new(),
                 first: 0,
                 room,
@@ -200,7 +200,7 @@ impl<T: Send + 'static> Ordered<T> {
             process: std::process::id(),
             farewell: FAREWELL,
         };
-        let source = Arc::new(Mutex::new(Source {
+        let source = Arc::new(Mutex::new(JobSource {
             next: source,
             count: 0,
         }));
@@ -316,7 +316,7 @@ impl<T> Drop for Ordered<T> {
 
 impl<T> Shared<T> {
     /// A worker that panics holds no lock; what it leaves behind is in order.
-    fn lock(&self) -> MutexGuard<'_, State<T>> {
+    fn lock(&self) -> MutexGuard<'_, WorkState<T>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -364,7 +364,7 @@ impl<T> Shared<T> {
     }
 }
 
-impl<T> State<T> {
+impl<T> WorkState<T> {
     fn take_first(&mut self) -> Option<T> {
         let (result, bytes) = self.results.front_mut()?.take()?;
         self.results.pop_front();
@@ -385,7 +385,7 @@ impl<T> State<T> {
     }
 }
 
-struct Source<S> {
+struct JobSource<S> {
     next: S,
     /// How many jobs it has given.
     count: usize,
@@ -402,7 +402,7 @@ impl<T> AtWork<T> {
 
     fn run<J>(
         &self,
-        source: &Mutex<Source<impl FnMut() -> Option<J>>>,
+        source: &Mutex<JobSource<impl FnMut() -> Option<J>>>,
         mut work: impl FnMut(J) -> T,
     ) {
         interrupt::stop_by(&self.0.stop);
@@ -414,7 +414,7 @@ impl<T> AtWork<T> {
         }
     }
 
-    fn job<J>(&self, source: &Mutex<Source<impl FnMut() -> Option<J>>>) -> Option<(usize, J)> {
+    fn job<J>(&self, source: &Mutex<JobSource<impl FnMut() -> Option<J>>>) -> Option<(usize, J)> {
         // Poisoned: another worker failed in the source, which is not asked again.
         let mut source = source.lock().ok()?;
         let number = source.count;

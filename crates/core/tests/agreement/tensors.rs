@@ -8,7 +8,7 @@ use prost::encoding::{
 };
 use prost::{DecodeError, Message};
 use tfrecs_core::example::record_error::RecordError;
-use tfrecs_core::example::tensor::{Tensors, Values};
+use tfrecs_core::example::tensor::{TensorValues, Tensors};
 
 use super::answer::Fault;
 use super::fields::{fault_of, read_only};
@@ -29,11 +29,11 @@ pub fn answer(result: Result<Tensors, RecordError>, count: usize) -> Answer {
     let tensors = result.map_err(|error| error.index.expect("the record is known"))?;
     let elements = tensors.shape.iter().product::<u64>() * count as u64;
     let values: Vec<Vec<u8>> = match &tensors.values {
-        Values::Numbers(bytes) => bytes
+        TensorValues::Numbers(bytes) => bytes
             .chunks(tensors.dtype.width)
             .map(<[u8]>::to_vec)
             .collect(),
-        Values::Strings(ends, data) => {
+        TensorValues::Strings(ends, data) => {
             let ends = ends.typed_data::<i64>().iter();
             let ends: Vec<_> = ends.map(|&end| usize::try_from(end).unwrap()).collect();
             assert_eq!((ends[0], ends[ends.len() - 1]), (0, data.len()));

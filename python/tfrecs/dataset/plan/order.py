@@ -25,7 +25,7 @@ def share(nbytes: int, most: int, total: int, count: int) -> int:
     return max(min(nbytes // each, most), 1)
 
 
-class Source(Protocol):
+class OrderedSource(Protocol):
     """Files, and how they are read."""
 
     @property
@@ -73,7 +73,7 @@ class RecordOrder:
         keyed: Whether each record comes with its key.
     """
 
-    files: Source
+    files: OrderedSource
     steps: tuple[OrderStep, ...] = ()
     keyed: bool = False
 

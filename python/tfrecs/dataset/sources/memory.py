@@ -12,7 +12,7 @@ from tfrecs._internal.cached_property import lazily
 from tfrecs._internal.wording import counted
 from tfrecs.dataset.plan.identity import Samples
 from tfrecs.dataset.plan.node import Node, Traits
-from tfrecs.dataset.plan.order import Length, RecordOrder, Source, share
+from tfrecs.dataset.plan.order import Length, OrderedSource, RecordOrder, share
 from tfrecs.dataset.plan.source import RecordRoot
 from tfrecs.dataset.plan.spec import Spec
 from tfrecs.dataset.sources.files import Files
@@ -40,7 +40,7 @@ class RandomAccess:
     """What sources have in common whose records are found without a pass over those before."""
 
     def scan(
-        self: Source,
+        self: OrderedSource,
         size: int,
         drop_remainder: bool,
         output: _core.Output,

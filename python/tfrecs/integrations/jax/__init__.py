@@ -10,7 +10,7 @@ from tfrecs.integrations.jax.placing import Placing, rows_of_process  # isort: s
 from tfrecs._internal.checks import checked_limit
 from tfrecs.dataset.distributed.ranks import Ranks
 from tfrecs.dataset.plan.node import Node
-from tfrecs.integrations.jax.elements import Elements
+from tfrecs.integrations.jax.elements import JaxElements
 from tfrecs.integrations.jax.loader import JaxLoader
 
 __all__ = ["JaxLoader", "loader_of"]
@@ -28,4 +28,4 @@ def loader_of(
     ahead = checked_limit("prefetch", prefetch)
     placing = Placing.of(*where)
     ranked = Ranks(*ranks, lambda: rows_of_process(placing.sharding))
-    return JaxLoader(node, epoch, ranked, Elements(*kinds, placing), ahead)
+    return JaxLoader(node, epoch, ranked, JaxElements(*kinds, placing), ahead)

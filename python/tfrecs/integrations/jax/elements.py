@@ -21,7 +21,7 @@ SPARSE = ("bcoo", "padded")
 
 
 @dataclass(frozen=True)
-class Elements(Converter):
+class JaxElements(Converter):
     """What is made of an element: dicts, tuples and lists of jax.Array for those of arrays.
 
     Attributes:
@@ -35,7 +35,7 @@ class Elements(Converter):
     Example:
         >>> import numpy as np, tfrecs
         >>> batch = {"age": np.array([1, 2]), "name": tfrecs.BytesArray.from_values([b"a", b"b"])}
-        >>> Elements("list", "splits", "bcoo", Placing.of(None, None))(batch)
+        >>> JaxElements("list", "splits", "bcoo", Placing.of(None, None))(batch)
         {'age': Array([1, 2], dtype=int32), 'name': [b'a', b'b']}
     """
 

@@ -7,7 +7,7 @@ from tfrecs.dataset.distributed.ranks import Ranks
 from tfrecs.dataset.plan.node import Node
 from tfrecs.dataset.transforms.batch import FixedBatch
 from tfrecs.errors import SpecError
-from tfrecs.integrations.jax.elements import Elements
+from tfrecs.integrations.jax.elements import JaxElements
 
 
 class JaxLoader(Loader):
@@ -34,7 +34,7 @@ class JaxLoader(Loader):
     """
 
     def __init__(
-        self, node: Node, epoch: int, ranks: Ranks, elements: Elements, prefetch: int
+        self, node: Node, epoch: int, ranks: Ranks, elements: JaxElements, prefetch: int
     ) -> None:
         """Keep the plan; nothing is read yet.
 

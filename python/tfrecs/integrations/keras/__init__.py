@@ -11,7 +11,7 @@ from tfrecs.dataset.distributed.ranks import Ranks
 from tfrecs.dataset.plan.node import Node
 from tfrecs.integrations.keras.backup import KerasBackup
 from tfrecs.integrations.keras.dataset import KerasDataset
-from tfrecs.integrations.keras.elements import Elements, Keys
+from tfrecs.integrations.keras.elements import KerasElements, Keys
 from tfrecs.integrations.keras.fitted import fitted
 
 __all__ = ["KerasBackup", "KerasDataset", "dataset_of", "fitted"]
@@ -25,5 +25,5 @@ def dataset_of(
     strings: str,
 ) -> KerasDataset:
     """Return what `Dataset.to_keras` does."""
-    elements = Elements(Keys(*keys), strings)
+    elements = KerasElements(Keys(*keys), strings)
     return KerasDataset(node, epoch, Ranks(*ranks, rank_of_backend), elements)

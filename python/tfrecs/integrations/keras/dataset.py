@@ -30,7 +30,7 @@ from tfrecs.dataset.plan.order import Length
 from tfrecs.dataset.stages.state import State
 from tfrecs.errors import SpecError, StateError
 from tfrecs.integrations.keras.backup import KerasBackup
-from tfrecs.integrations.keras.elements import Elements
+from tfrecs.integrations.keras.elements import KerasElements
 
 # Keras takes some batches ahead of the one that it computes with; more of them than this it never
 # does, and only of these it is known where they lie.
@@ -88,7 +88,7 @@ class KerasDataset(keras.utils.PyDataset):  # type: ignore[misc, unused-ignore]
         2
     """
 
-    def __init__(self, node: Node, epoch: int, ranks: Ranks, elements: Elements) -> None:
+    def __init__(self, node: Node, epoch: int, ranks: Ranks, elements: KerasElements) -> None:
         """Keep the plan; nothing is read yet."""
         super().__init__()
         self._node = node

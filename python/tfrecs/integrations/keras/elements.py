@@ -78,7 +78,7 @@ def _picked(features: Mapping[str, Any], option: str, key: Key) -> Any:
 
 
 @dataclass(frozen=True)
-class Elements(Converter):
+class KerasElements(Converter):
     """What is made of an element: a tuple of inputs, labels and weights, all of NumPy's arrays.
 
     Attributes:
@@ -89,9 +89,9 @@ class Elements(Converter):
     Example:
         >>> import numpy as np
         >>> batch = {"age": np.array([1.0, 2.0]), "label": np.array([0.5, 1.0])}
-        >>> Elements(Keys("label", None, None))(batch)
+        >>> KerasElements(Keys("label", None, None))(batch)
         ({'age': array([1., 2.])}, array([0.5, 1. ]))
-        >>> Elements(Keys("label", "age", None))(batch)
+        >>> KerasElements(Keys("label", "age", None))(batch)
         (array([1., 2.]), array([0.5, 1. ]))
     """
 

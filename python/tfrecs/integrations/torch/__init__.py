@@ -12,7 +12,7 @@ from tfrecs.dataset.distributed.ranks import Ranks
 from tfrecs.dataset.plan.node import Node
 from tfrecs.integrations.torch.dataset import TorchDataset, TorchIterator, distributed_rank
 from tfrecs.integrations.torch.device import road_to
-from tfrecs.integrations.torch.elements import Elements
+from tfrecs.integrations.torch.elements import TorchElements
 from tfrecs.integrations.torch.loader import TorchLoader
 
 __all__ = [
@@ -30,7 +30,7 @@ def dataset_of(
     node: Node, epoch: int, ranks: tuple[Any, Any, str], kinds: tuple[str, str, str]
 ) -> TorchDataset:
     """Return what `Dataset.to_torch` does."""
-    return TorchDataset(node, epoch, Ranks(*ranks, distributed_rank), Elements(*kinds))
+    return TorchDataset(node, epoch, Ranks(*ranks, distributed_rank), TorchElements(*kinds))
 
 
 def loader_of(
@@ -44,5 +44,5 @@ def loader_of(
 ) -> TorchLoader:
     """Return what `Dataset.to_torch_loader` does."""
     ahead = checked_limit("prefetch", prefetch)
-    ranked, elements = Ranks(*ranks, distributed_rank), Elements(*kinds)
+    ranked, elements = Ranks(*ranks, distributed_rank), TorchElements(*kinds)
     return TorchLoader(node, epoch, ranked, elements, road_to(device, pin_memory), ahead)

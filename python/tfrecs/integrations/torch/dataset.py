@@ -14,7 +14,7 @@ from tfrecs.dataset.distributed.ranks import Ranks, known_length
 from tfrecs.dataset.distributed.shard_iterator import DealtIterator
 from tfrecs.dataset.plan.node import Node
 from tfrecs.errors import Error
-from tfrecs.integrations.torch.elements import Elements
+from tfrecs.integrations.torch.elements import TorchElements
 from tfrecs.integrations.torch.epochs import Epochs, Pass, cohort_of
 from tfrecs.integrations.torch.placed import with_place
 from tfrecs.integrations.torch.states import position
@@ -35,7 +35,7 @@ class TorchDataset(IterableDataset):  # type: ignore[misc, unused-ignore]
         tensor([3, 4])
     """
 
-    def __init__(self, node: Node, epoch: int, ranks: Ranks, elements: Elements) -> None:
+    def __init__(self, node: Node, epoch: int, ranks: Ranks, elements: TorchElements) -> None:
         """Keep the plan; nothing is read yet."""
         self._node = node
         self._epochs = Epochs(epoch)

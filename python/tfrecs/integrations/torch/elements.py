@@ -23,7 +23,7 @@ _MATRIX = 2
 
 
 @dataclass(frozen=True)
-class Elements:
+class TorchElements:
     """What is made of an element: dicts, tuples and lists of tensors for those of arrays.
 
     Attributes:
@@ -37,9 +37,9 @@ class Elements:
     Example:
         >>> import numpy as np, tfrecs
         >>> batch = {"age": np.array([1, 2]), "name": tfrecs.BytesArray.from_values([b"a", b"b"])}
-        >>> Elements()(batch)
+        >>> TorchElements()(batch)
         {'age': tensor([1, 2]), 'name': [b'a', b'b']}
-        >>> Elements(strings="drop")(batch)
+        >>> TorchElements(strings="drop")(batch)
         {'age': tensor([1, 2])}
     """
 

@@ -8,7 +8,7 @@ from typing import Any
 from tfrecs.dataset.distributed.loader import Beginning, Here, Road
 from tfrecs.dataset.distributed.ranks import Ranks
 from tfrecs.dataset.plan.node import Node
-from tfrecs.integrations.torch.elements import Elements
+from tfrecs.integrations.torch.elements import TorchElements
 from tfrecs.integrations.torch.numbered import DataLoaderParts
 from tfrecs.integrations.torch.states import position
 
@@ -37,7 +37,13 @@ class TorchLoader(DataLoaderParts):
     """
 
     def __init__(
-        self, node: Node, epoch: int, ranks: Ranks, elements: Elements, road: Road, prefetch: int
+        self,
+        node: Node,
+        epoch: int,
+        ranks: Ranks,
+        elements: TorchElements,
+        road: Road,
+        prefetch: int,
     ) -> None:
         """Keep the plan; nothing is read yet."""
         # Without a device the native side's own batches are all there is to make ahead.

@@ -11,7 +11,7 @@ use super::values::{Outlook, Values, as_offset};
 use crate::error::{Error, Result};
 use crate::example::canonical::{self, Form};
 use crate::example::decode::fast_path::steps;
-use crate::example::decode::fast_path::value_offsets::{Cell, Cells};
+use crate::example::decode::fast_path::value_offsets::{Cell, ColumnSlices};
 use crate::example::message::Feature;
 use crate::example::spec::{DType, FeatureSpec, Kind, Layout, elements_of};
 use crate::example::wire::{Wire, WireError};
@@ -157,7 +157,12 @@ impl ColumnBuilder {
     ///
     /// # Errors
     /// What is wrong with the bytes, or does not fit the column; [`WireError::Unusual`].
-    pub fn set_rows(&mut self, mut row: usize, mut cells: Cells<'_>, form: Form) -> Result<()> {
+    pub fn set_rows(
+        &mut self,
+        mut row: usize,
+        mut cells: ColumnSlices<'_>,
+        form: Form,
+    ) -> Result<()> {
         loop {
             let short = self.take_short(cells.iter());
             row += short;

@@ -11,7 +11,7 @@ use super::column::{ColumnBuilder, Place, nulls_of};
 use super::values::{Outlook, as_offset};
 use crate::error::{Error, Result};
 use crate::example::canonical::{self, Form};
-use crate::example::decode::fast_path::value_offsets::Cells;
+use crate::example::decode::fast_path::value_offsets::ColumnSlices;
 use crate::example::message;
 use crate::example::spec::ListSpec;
 use crate::example::wire::Wire;
@@ -135,7 +135,7 @@ impl StepsBuilder {
     ///
     /// # Errors
     /// What is wrong with the bytes, or does not fit the column; [`Unusual`](crate::example::wire::WireError::Unusual).
-    pub fn set_rows(&mut self, row: usize, cells: Cells<'_>, form: Form) -> Result<()> {
+    pub fn set_rows(&mut self, row: usize, cells: ColumnSlices<'_>, form: Form) -> Result<()> {
         for (place, cell) in cells.iter().enumerate() {
             if let Some(cell) = cell {
                 self.set(row + place, cell.value(), form)?;

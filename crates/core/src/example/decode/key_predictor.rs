@@ -45,7 +45,7 @@ fn short(number: usize) -> u32 {
 
 /// A name that was found.
 #[derive(Clone, Copy)]
-pub struct Found {
+pub struct FoundColumn {
     /// Its column (none: not asked for).
     pub column: Option<usize>,
     /// The place in the order of what comes after it.
@@ -75,11 +75,11 @@ impl Directory {
     }
 
     /// Finds the name `key`, which comes where another one was expected, or for the first time.
-    pub fn find(&mut self, place: usize, key: &[u8]) -> Option<Found> {
+    pub fn find(&mut self, place: usize, key: &[u8]) -> Option<FoundColumn> {
         if let Some(expected) = self.order.get(place)
             && *expected.name == *key
         {
-            return Some(Found {
+            return Some(FoundColumn {
                 column: expected.column(),
                 next: place + 1,
             });
@@ -87,7 +87,7 @@ impl Directory {
         self.look_up(place, key)
     }
 
-    fn look_up(&mut self, place: usize, key: &[u8]) -> Option<Found> {
+    fn look_up(&mut self, place: usize, key: &[u8]) -> Option<FoundColumn> {
         if self.surprises.are_too_many() {
             self.order.clear();
             self.by_name.values_mut().for_each(|name| name.place = NONE);
@@ -101,7 +101,7 @@ impl Directory {
             let (name, _) = self.by_name.get_key_value(key)?;
             self.order.push(Expected::new(name, column));
         }
-        Some(Found {
+        Some(FoundColumn {
             column: known(column),
             // After what is not in the order comes what was expected.
             next: found.map_or(place, |place| place + 1),

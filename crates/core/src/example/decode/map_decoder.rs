@@ -16,7 +16,7 @@ use super::strict::Record;
 use super::values::Outlook;
 use crate::error::{Error, Result};
 use crate::example::canonical::{self, Form};
-use crate::example::decode::fast_path::value_offsets::{Cells, Places};
+use crate::example::decode::fast_path::value_offsets::{ColumnSlices, ValueOffsets};
 use crate::example::decode::feature_list_column::StepsBuilder;
 use crate::example::decode::key_predictor::Directory;
 use crate::example::message::{self, Entry};
@@ -43,7 +43,7 @@ pub trait Column: Sized {
     /// Takes the message of row `row`; of several, the last one counts.
     fn set(&mut self, row: usize, value: &[u8], form: Form) -> Result<()>;
     /// Writes the rows from `row` on, from messages of this form.
-    fn set_rows(&mut self, row: usize, cells: Cells<'_>, form: Form) -> Result<()>;
+    fn set_rows(&mut self, row: usize, cells: ColumnSlices<'_>, form: Form) -> Result<()>;
     /// Takes rows back: there are only the first `rows` again.
     fn truncate(&mut self, rows: usize);
     /// Writes row `row`, if its record has not.
@@ -76,7 +76,7 @@ impl Column for ColumnBuilder {
         self.set(row, value, form)
     }
 
-    fn set_rows(&mut self, row: usize, cells: Cells<'_>, form: Form) -> Result<()> {
+    fn set_rows(&mut self, row: usize, cells: ColumnSlices<'_>, form: Form) -> Result<()> {
         self.set_rows(row, cells, form)
     }
 
@@ -116,7 +116,7 @@ impl Column for StepsBuilder {
         self.set(row, value, form)
     }
 
-    fn set_rows(&mut self, row: usize, cells: Cells<'_>, form: Form) -> Result<()> {
+    fn set_rows(&mut self, row: usize, cells: ColumnSlices<'_>, form: Form) -> Result<()> {
         self.set_rows(row, cells, form)
     }
 
@@ -148,7 +148,7 @@ struct Seen {
 pub struct Decoder<C> {
     columns: Vec<C>,
     directory: Directory,
-    places: Places,
+    places: ValueOffsets,
     /// How many records go the long way before the short one is tried again.
     distrust: usize,
     /// Whether names that turn up get a column.
@@ -208,7 +208,7 @@ impl<C: Column> Decoder<C> {
         let mut decoder = Self {
             columns: Vec::new(),
             directory: Directory::default(),
-            places: Places::default(),
+            places: ValueOffsets::default(),
             distrust: 1,
             is_inferring: columns.is_none(),
             judged_as,
@@ -255,7 +255,7 @@ impl<C: Column> Decoder<C> {
                     0..WORTHWHILE if !is_first => MOST_DISTRUST.min(2 * self.distrust),
                     _ => 1,
                 };
-                let is_full = short == Places::room(self.columns.len());
+                let is_full = short == ValueOffsets::room(self.columns.len());
                 if is_full { 0 } else { self.distrust }
             } else {
                 for column in &mut self.columns {
@@ -275,7 +275,7 @@ impl<C: Column> Decoder<C> {
     /// Notes where the values of the first of these records lie; of how many, before there is an unusual
     /// one, or no more room.
     fn gather(&mut self, records: &[&[u8]]) -> usize {
-        let rows = Places::room(self.columns.len()).min(records.len());
+        let rows = ValueOffsets::room(self.columns.len()).min(records.len());
         if rows < WORTHWHILE {
             return 0;
         }
@@ -292,7 +292,8 @@ impl<C: Column> Decoder<C> {
 
     /// Notes where the values of a record lie; none if it is unusual.
     fn note(&mut self, record: &[u8], row: usize) -> Option<()> {
-        let mut rest = canonical::only_map(record, C::MAP).filter(|_| Places::can_be_in(record))?;
+        let mut rest =
+            canonical::only_map(record, C::MAP).filter(|_| ValueOffsets::can_be_in(record))?;
         let mut place = 0;
         while !rest.is_empty() {
             let at = offset_in(record, rest);

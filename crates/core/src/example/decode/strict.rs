@@ -8,9 +8,8 @@
 use crate::error;
 use crate::example::canonical;
 use crate::example::message::{FIRST, SECOND};
+use crate::example::wire::WireResult as Result;
 use crate::example::wire::{MAX_DEPTH, Wire, WireError, WireType};
-
-type Result<T> = std::result::Result<T, WireError>;
 
 /// A message of a record.
 #[derive(Clone, Copy)]
@@ -31,7 +30,7 @@ enum Message {
 }
 
 /// What the bytes of a length-delimited field hold.
-enum Content {
+enum MapContent {
     Message(Message),
     Text,
     Bytes,
@@ -41,22 +40,22 @@ enum Content {
 
 impl Message {
     /// What a length-delimited field of this number holds; bytes, if the field is unknown.
-    fn content(self, number: u32) -> Content {
+    fn content(self, number: u32) -> MapContent {
         use Message as M;
-        Content::Message(match (self, number) {
+        MapContent::Message(match (self, number) {
             (M::Example | M::SequenceExample, FIRST) => M::Features,
             (M::SequenceExample, SECOND) => M::FeatureLists,
             (M::Features, FIRST) => M::FeatureEntry,
             (M::FeatureLists, FIRST) => M::ListEntry,
-            (M::FeatureEntry | M::ListEntry, FIRST) => return Content::Text,
+            (M::FeatureEntry | M::ListEntry, FIRST) => return MapContent::Text,
             (M::FeatureEntry, SECOND) | (M::FeatureList, FIRST) => M::Feature,
             (M::ListEntry, SECOND) => M::FeatureList,
             (M::Feature, 1) => M::BytesList,
             (M::Feature, 2) => M::FloatList,
             (M::Feature, 3) => M::Int64List,
-            (M::FloatList, FIRST) => return Content::PackedFloats,
-            (M::Int64List, FIRST) => return Content::PackedVarints,
-            _ => return Content::Bytes,
+            (M::FloatList, FIRST) => return MapContent::PackedFloats,
+            (M::Int64List, FIRST) => return MapContent::PackedVarints,
+            _ => return MapContent::Bytes,
         })
     }
 }
@@ -137,17 +136,17 @@ fn check_fields(message: Message, bytes: &[u8], depth: usize) -> error::Result<(
     Ok(())
 }
 
-fn check_content(content: &Content, bytes: &[u8], depth: usize) -> error::Result<()> {
+fn check_content(content: &MapContent, bytes: &[u8], depth: usize) -> error::Result<()> {
     match content {
-        Content::Message(message) => return check(*message, bytes, depth + 1),
-        Content::Text if std::str::from_utf8(bytes).is_err() => {
+        MapContent::Message(message) => return check(*message, bytes, depth + 1),
+        MapContent::Text if std::str::from_utf8(bytes).is_err() => {
             return Err(WireError::NotUtf8.into());
         }
-        Content::PackedFloats if !bytes.len().is_multiple_of(4) => {
+        MapContent::PackedFloats if !bytes.len().is_multiple_of(4) => {
             return Err(WireError::RaggedFloats.into());
         }
-        Content::PackedVarints => check_varints(bytes)?,
-        Content::Text | Content::Bytes | Content::PackedFloats => {}
+        MapContent::PackedVarints => check_varints(bytes)?,
+        MapContent::Text | MapContent::Bytes | MapContent::PackedFloats => {}
     }
     Ok(())
 }

@@ -25,9 +25,8 @@ use std::borrow::Cow;
 use half::{bf16, f16};
 
 use super::message::{join, merge};
-use super::wire::{Wire, WireError, WireType};
+use super::wire::{Wire, WireError, WireResult as Result, WireType};
 
-type Result<T> = std::result::Result<T, WireError>;
 type Bytes<'a> = Cow<'a, [u8]>;
 
 /// An event: when, and what was summarised.

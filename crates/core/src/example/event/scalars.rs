@@ -169,20 +169,20 @@ fn meaning<'a>(
 struct Rows {
     wall_time: Vec<f64>,
     step: Vec<i64>,
-    tag: Names,
-    plugin: Names,
+    tag: TagNames,
+    plugin: TagNames,
     value: Vec<f64>,
 }
 
 /// Byte strings, one after the other.
 #[derive(Debug)]
-struct Names {
+struct TagNames {
     data: Vec<u8>,
     /// Where each ends, with a leading 0.
     ends: Vec<i64>,
 }
 
-impl Default for Names {
+impl Default for TagNames {
     fn default() -> Self {
         Self {
             data: Vec::new(),
@@ -191,7 +191,7 @@ impl Default for Names {
     }
 }
 
-impl Names {
+impl TagNames {
     fn push(&mut self, name: &[u8]) {
         self.data.extend_from_slice(name);
         self.ends.push(as_offset(self.data.len()));

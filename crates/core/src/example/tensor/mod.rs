@@ -18,7 +18,7 @@ pub mod values;
 
 use proto::Proto;
 use types::TensorType;
-pub use values::Values;
+pub use values::TensorValues;
 use values::{Limit, Stack};
 
 use super::record_error::RecordError;
@@ -33,7 +33,7 @@ pub struct Tensors {
     /// The shape of each.
     pub shape: Vec<u64>,
     /// Their values, one tensor's after the other's.
-    pub values: Values,
+    pub values: TensorValues,
 }
 
 /// Reads tensors, which must have the type `wanted` (or that of the first) and the shape of the first.

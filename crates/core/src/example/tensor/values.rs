@@ -13,7 +13,7 @@ use crate::example::wire::Wire;
 
 /// The values of tensors of one type.
 #[derive(Debug)]
-pub enum Values {
+pub enum TensorValues {
     /// Numbers, as in memory.
     Numbers(Buffer),
     /// Byte strings: where each ends, after a leading 0, and their bytes.
@@ -131,8 +131,8 @@ impl Stack {
             dtype: self.dtype,
             shape: self.shape,
             values: match self.dtype.field {
-                Field::Strings => Values::Strings(Buffer::from_vec(self.ends), data),
-                _ => Values::Numbers(data),
+                Field::Strings => TensorValues::Strings(Buffer::from_vec(self.ends), data),
+                _ => TensorValues::Numbers(data),
             },
         }
     }
@@ -157,7 +157,7 @@ impl Stack {
         self.push_bytes(content)
     }
 
-    /// Values that lie in `bytes` as in memory.
+    /// `TensorValues` that lie in `bytes` as in memory.
     fn push_bytes(&mut self, bytes: &[u8]) -> Result<()> {
         let Some(bits) = self.dtype.narrow() else {
             self.data.extend_from_slice(bytes);

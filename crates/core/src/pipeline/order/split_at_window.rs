@@ -3,10 +3,10 @@
 
 use std::ops::Range;
 
-use super::{Level, Order, Place, Step, descend};
+use super::{EpochPosition, Level, Order, OrderStep, descend};
 use crate::error::{ErrorKind, Result};
 
-/// An order, cut below its innermost [`Step::Window`].
+/// An order, cut below its innermost [`OrderStep::Window`].
 pub struct Halves {
     upper: Vec<Level>,
     lower: Order,
@@ -15,9 +15,13 @@ pub struct Halves {
 impl Halves {
     /// The halves of an order; none if it has no window, or what is above it shuffles everything once more.
     pub fn of(order: &Order) -> Option<Self> {
-        let is_window = |level: &Level| matches!(level.step, Step::Window { .. });
-        let is_wild =
-            |level: &Level| matches!(level.step, Step::Shuffle { .. } | Step::Blocks { .. });
+        let is_window = |level: &Level| matches!(level.step, OrderStep::Window { .. });
+        let is_wild = |level: &Level| {
+            matches!(
+                level.step,
+                OrderStep::Shuffle { .. } | OrderStep::Blocks { .. }
+            )
+        };
         let cut = order.levels.iter().position(is_window)?;
         let (lower, upper) = order.levels.split_at_checked(cut)?;
         if upper.iter().any(is_wild) {
@@ -41,7 +45,12 @@ impl Halves {
     ///
     /// # Errors
     /// There is no memory for them; a signal.
-    pub fn fill(&self, positions: Range<u64>, epoch: u64, places: &mut Vec<Place>) -> Result<()> {
+    pub fn fill(
+        &self,
+        positions: Range<u64>,
+        epoch: u64,
+        places: &mut Vec<EpochPosition>,
+    ) -> Result<()> {
         let count = positions.end.saturating_sub(positions.start);
         let count = usize::try_from(count).unwrap_or(usize::MAX);
         let reserved = places.try_reserve(count);
@@ -52,7 +61,7 @@ impl Halves {
     }
 
     /// The lower half has nothing that comes at `position` or later before this place.
-    pub fn floor(&self, position: u64, epoch: u64) -> Place {
+    pub fn floor(&self, position: u64, epoch: u64) -> EpochPosition {
         let levels = self.upper.iter().rev();
         levels.fold((position, epoch), |place, level| level.floor(place))
     }
@@ -60,8 +69,8 @@ impl Halves {
     /// Of how many elements of the lower half one is wanted, in the long run.
     pub fn share(&self) -> u64 {
         let share = |level: &Level| match level.step {
-            Step::Shard(shard) => shard.num,
-            Step::Stripe { num, .. } => num,
+            OrderStep::Shard(shard) => shard.num,
+            OrderStep::Stripe { num, .. } => num,
             _ => 1,
         };
         (self.upper.iter().map(share)).fold(1, u64::saturating_mul)
@@ -70,7 +79,7 @@ impl Halves {
     /// How many elements of the lower half are shuffled together.
     pub fn window(&self) -> u64 {
         let size = |level: &Level| match level.step {
-            Step::Window { size, .. } => size.min(level.below.unwrap_or(size)),
+            OrderStep::Window { size, .. } => size.min(level.below.unwrap_or(size)),
             _ => 0,
         };
         (self.upper.iter().map(size)).fold(0, u64::saturating_add)
@@ -79,7 +88,7 @@ impl Halves {
     /// How many elements of the lower half lie together in blocks, if that is how it was shuffled.
     pub fn block(&self) -> Option<u64> {
         match self.lower.levels.last()?.step {
-            Step::Blocks { size, .. } => Some(size),
+            OrderStep::Blocks { size, .. } => Some(size),
             _ => None,
         }
     }

@@ -1,5 +1,6 @@
 //! Orders, against the same steps over lists.
 
+use super::OrderStep as Step;
 use super::*;
 use proptest::prelude::*;
 

@@ -1,6 +1,6 @@
 //! Two layers of shuffled blocks; the second one's begin in the middle of the first one's.
 
-use super::Place;
+use super::EpochPosition;
 use crate::pipeline::permutation::Permutation;
 
 /// The number of elements, which are shuffled as far as a block reaches.
@@ -36,7 +36,7 @@ impl Window {
     }
 
     /// Finds where what is below has the elements at `places`.
-    pub fn descend(&mut self, places: &mut [Place]) {
+    pub fn descend(&mut self, places: &mut [EpochPosition]) {
         for (position, epoch) in places {
             *position = self.below(*position, *epoch);
         }

@@ -59,12 +59,12 @@ pub struct Checkpoint<'a> {
     /// How many bytes of the file come before it.
     pub input: u64,
     /// What begins there.
-    pub entry: Entry<'a>,
+    pub entry: EntryPoint<'a>,
 }
 
 /// What begins at a checkpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Entry<'a> {
+pub enum EntryPoint<'a> {
     /// A stream: a gzip member, or the zlib stream.
     Stream,
     /// A deflate block in the middle of a stream.
@@ -78,14 +78,14 @@ pub enum Entry<'a> {
     },
 }
 
-impl Entry<'_> {
+impl EntryPoint<'_> {
     /// The bytes in front of a block, those that it refers to.
     ///
     /// # Errors
     /// [`crate::ErrorKind::State`] if they cannot be unpacked.
     fn window(&self) -> Result<Vec<u8>> {
         match *self {
-            Entry::Block { length, packed, .. } if length > 0 => Unpacker::new()
+            EntryPoint::Block { length, packed, .. } if length > 0 => Unpacker::new()
                 .and_then(|mut unpacker| unpacker.unpack(packed, usize::from(length)))
                 .ok_or_else(|| Error::state("the window of a checkpoint is broken")),
             _ => Ok(Vec::new()),
@@ -97,20 +97,20 @@ impl Entry<'_> {
 const ORIGIN: Checkpoint<'static> = Checkpoint {
     output: 0,
     input: 0,
-    entry: Entry::Stream,
+    entry: EntryPoint::Stream,
 };
 
 /// The checkpoints of a file, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Checkpoints {
-    places: Vec<Place>,
+    places: Vec<Location>,
     /// The windows, packed, one after the other.
     windows: Vec<u8>,
 }
 
 /// A checkpoint whose window stands elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Place {
+struct Location {
     output: u64,
     input: u64,
     /// The number of bits, or [`STREAM`].
@@ -166,8 +166,8 @@ impl Checkpoints {
             None => 0,
         };
         let entry = match place.kind {
-            STREAM => Entry::Stream,
-            bits => Entry::Block {
+            STREAM => EntryPoint::Stream,
+            bits => EntryPoint::Block {
                 bits,
                 length: place.length,
                 packed: self.windows.get(begin..place.end)?,
@@ -192,7 +192,7 @@ impl Checkpoints {
         if !window.is_empty() {
             packer.pack(window, &mut self.windows)?;
         }
-        let place = Place {
+        let place = Location {
             output,
             input,
             kind,
@@ -244,10 +244,10 @@ impl Checkpoints {
         let (count, rest) = bytes.split_first_chunk()?;
         let count = usize::try_from(u32::from_le_bytes(*count)).ok()?;
         let (table, windows) = rest.split_at_checked(count.checked_mul(PLACE)?)?;
-        let mut places: Vec<Place> = Vec::new();
+        let mut places: Vec<Location> = Vec::new();
         try_reserve(&mut places, count).ok()?;
         for stored in table.as_chunks::<PLACE>().0 {
-            places.push(Place::after(places.last(), stored)?);
+            places.push(Location::after(places.last(), stored)?);
         }
         let end = places.last().map_or(0, |place| place.end);
         let mut kept = Vec::new();
@@ -259,7 +259,7 @@ impl Checkpoints {
     }
 }
 
-impl Place {
+impl Location {
     /// A place as it is stored after another one, if it can be there.
     fn after(before: Option<&Self>, stored: &[u8; PLACE]) -> Option<Self> {
         let (output, rest) = stored.split_first_chunk()?;

@@ -40,7 +40,7 @@ pub enum Progress {
 
 /// What a call of [`Inflater::step`] has done.
 #[derive(Debug)]
-pub struct Step {
+pub struct InflateStep {
     /// How many bytes of the input it took.
     pub consumed: usize,
     /// How many bytes it wrote.
@@ -108,7 +108,7 @@ impl Inflater {
 
     /// Inflates some of `input` into `out`, up to the next end of a block if it is to stop there.
     #[allow(clippy::cast_possible_truncation, reason = "at most MAX_PIECE")]
-    pub fn step(&mut self, input: &[u8], out: &mut [u8], stop_at_block: bool) -> Step {
+    pub fn step(&mut self, input: &[u8], out: &mut [u8], stop_at_block: bool) -> InflateStep {
         let offered = (input.len().min(MAX_PIECE), out.len().min(MAX_PIECE));
         self.stream.next_in = input.as_ptr().cast_mut();
         self.stream.avail_in = offered.0 as u32;
@@ -122,7 +122,7 @@ impl Inflater {
         // SAFETY: the stream is initialised; next_in and next_out point at avail_in readable and avail_out
         // writable bytes that outlive the call, and are set anew before the next one.
         let code = unsafe { z::inflate(&raw mut *self.stream, mode) };
-        Step {
+        InflateStep {
             consumed: offered.0 - self.stream.avail_in as usize,
             produced: offered.1 - self.stream.avail_out as usize,
             progress: self.progress(code),

@@ -17,14 +17,14 @@ const ALONE: (u32, usize) = (2, 4 << 20);
 /// The inflated content of a file.
 pub struct Inflated {
     codec: Compression,
-    place: Place,
+    place: Decompression,
     parallel: bool,
     /// How many members that say how long they are have gone by here, and how many bytes.
     seen: (u32, usize),
     alone: (u32, usize),
 }
 
-enum Place {
+enum Decompression {
     Here(Box<Streams>),
     Members(Members),
     Ahead(Ahead),
@@ -37,7 +37,7 @@ impl Inflated {
     pub fn new(input: Input, codec: Compression, parallel: bool) -> Self {
         Self {
             codec,
-            place: Place::Here(Box::new(Streams::new(input, codec))),
+            place: Decompression::Here(Box::new(Streams::new(input, codec))),
             parallel,
             seen: (0, 0),
             alone: ALONE,
@@ -57,24 +57,24 @@ impl Inflated {
         loop {
             self.move_away()?;
             match &mut self.place {
-                Place::Here(streams) => {
+                Decompression::Here(streams) => {
                     let count = streams.read(out)?;
                     self.seen.1 = self.seen.1.saturating_add(count);
                     return Ok(count);
                 }
-                Place::Ahead(ahead) => return ahead.read(out),
-                Place::Members(members) => match members.read(out)? {
+                Decompression::Ahead(ahead) => return ahead.read(out),
+                Decompression::Members(members) => match members.read(out)? {
                     0 => self.move_back(),
                     count => return Ok(count),
                 },
-                Place::Nowhere(fault) => return Err(fault.clone()),
+                Decompression::Nowhere(fault) => return Err(fault.clone()),
             }
         }
     }
 
     /// Has others inflate what comes, if there is much of it.
     fn move_away(&mut self) -> Result<(), ErrorKind> {
-        let Place::Here(streams) = &mut self.place else {
+        let Decompression::Here(streams) = &mut self.place else {
             return Ok(());
         };
         if !self.parallel {
@@ -84,29 +84,31 @@ impl Inflated {
             self.seen.0 += 1;
         }
         if self.seen.0 > self.alone.0 {
-            self.start(|streams| Members::start(streams.into_input()).map(Place::Members));
+            self.start(|streams| Members::start(streams.into_input()).map(Decompression::Members));
         } else if self.seen.1 >= self.alone.1 {
-            self.start(|streams| Ahead::start(streams).map(Place::Ahead));
+            self.start(|streams| Ahead::start(streams).map(Decompression::Ahead));
         }
         Ok(())
     }
 
-    fn start(&mut self, go: impl FnOnce(Streams) -> Result<Place, ErrorKind>) {
-        let nowhere = Place::Nowhere(ErrorKind::State("it was on its way".to_owned()));
-        if let Place::Here(streams) = std::mem::replace(&mut self.place, nowhere) {
-            self.place = go(*streams).unwrap_or_else(Place::Nowhere);
+    fn start(&mut self, go: impl FnOnce(Streams) -> Result<Decompression, ErrorKind>) {
+        let nowhere = Decompression::Nowhere(ErrorKind::State("it was on its way".to_owned()));
+        if let Decompression::Here(streams) = std::mem::replace(&mut self.place, nowhere) {
+            self.place = go(*streams).unwrap_or_else(Decompression::Nowhere);
         }
     }
 
     /// Continues here after the members that others have inflated.
     fn move_back(&mut self) {
-        let nowhere = Place::Nowhere(ErrorKind::State("it was on its way".to_owned()));
-        if let Place::Members(members) = std::mem::replace(&mut self.place, nowhere) {
+        let nowhere = Decompression::Nowhere(ErrorKind::State("it was on its way".to_owned()));
+        if let Decompression::Members(members) = std::mem::replace(&mut self.place, nowhere) {
             // Once is enough: whoever was wrong about one member may be so about each.
             self.parallel = false;
             self.place = match members.into_input() {
-                Some(input) => Place::Here(Box::new(Streams::after_another(input, self.codec))),
-                None => Place::Nowhere(ErrorKind::State("a thread has failed".to_owned())),
+                Some(input) => {
+                    Decompression::Here(Box::new(Streams::after_another(input, self.codec)))
+                }
+                None => Decompression::Nowhere(ErrorKind::State("a thread has failed".to_owned())),
             };
         }
     }

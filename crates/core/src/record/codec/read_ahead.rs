@@ -12,12 +12,12 @@ use crate::runtime::ordered_workers::{self, Ordered};
 
 /// Bytes that came from another thread, and how many of them have been read.
 #[derive(Default)]
-struct Piece {
+struct ReadPiece {
     bytes: Vec<u8>,
     taken: usize,
 }
 
-impl Piece {
+impl ReadPiece {
     fn of(bytes: Vec<u8>) -> Self {
         Self { bytes, taken: 0 }
     }
@@ -38,7 +38,7 @@ impl Piece {
 pub struct Members {
     feed: Arc<Mutex<Feed>>,
     work: Ordered<Unpacked>,
-    piece: Piece,
+    piece: ReadPiece,
     /// From the first member on that was not what it says: all that was taken from the input.
     unsound: Option<Vec<u8>>,
 }
@@ -72,7 +72,7 @@ impl Members {
         Ok(Self {
             feed,
             work: work.map_err(|error| error.kind().clone())?,
-            piece: Piece::default(),
+            piece: ReadPiece::default(),
             unsound: None,
         })
     }
@@ -90,7 +90,7 @@ impl Members {
             };
             match (&mut self.unsound, next.content) {
                 (Some(unsound), _) => unsound.extend_from_slice(&next.packed),
-                (None, Some(content)) => self.piece = Piece::of(content),
+                (None, Some(content)) => self.piece = ReadPiece::of(content),
                 (None, None) => {
                     self.unsound = Some(next.packed);
                     self.feed().ended = true;
@@ -161,7 +161,7 @@ fn read_up_to(input: &mut Input, bytes: &mut Vec<u8>, size: usize) -> bool {
 /// Streams of any kind, inflated by one other thread.
 pub struct Ahead {
     work: Ordered<Result<Vec<u8>, ErrorKind>>,
-    piece: Piece,
+    piece: ReadPiece,
     fault: Option<ErrorKind>,
 }
 
@@ -189,7 +189,7 @@ impl Ahead {
         let work = Ordered::start(1, AHEAD.1, source, make_worker);
         Ok(Self {
             work: work.map_err(|error| error.kind().clone())?,
-            piece: Piece::default(),
+            piece: ReadPiece::default(),
             fault: None,
         })
     }
@@ -206,7 +206,7 @@ impl Ahead {
             }
             let next = self.work.next_result();
             match next.map_err(|error| error.kind().clone())? {
-                Some(Ok(bytes)) => self.piece = Piece::of(bytes),
+                Some(Ok(bytes)) => self.piece = ReadPiece::of(bytes),
                 Some(Err(fault)) => self.fault = Some(fault),
                 None => return Ok(0),
             }

@@ -23,13 +23,13 @@ pub struct Streams {
     buffer: Vec<u8>,
     start: usize,
     end: usize,
-    state: State,
+    state: StreamState,
     /// What is wrong with the rest, once everything before it has been delivered.
     fault: Option<ErrorKind>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
+enum StreamState {
     /// Before the first byte of the file.
     Empty,
     /// Inside a stream: an end of the file here is a cut.
@@ -48,7 +48,7 @@ impl Streams {
             buffer: vec![0; INPUT_BUFFER],
             start: 0,
             end: 0,
-            state: State::Empty,
+            state: StreamState::Empty,
             fault: None,
         }
     }
@@ -56,7 +56,7 @@ impl Streams {
     /// The streams of a file after the end of one.
     pub fn after_another(input: Input, codec: Compression) -> Self {
         Self {
-            state: State::Between,
+            state: StreamState::Between,
             ..Self::new(input, codec)
         }
     }
@@ -76,7 +76,7 @@ impl Streams {
     /// # Errors
     /// Any I/O error.
     pub fn is_before_member(&mut self) -> Result<bool, ErrorKind> {
-        if self.state != State::Between || self.codec != Compression::Gzip {
+        if self.state != StreamState::Between || self.codec != Compression::Gzip {
             return Ok(false);
         }
         self.buffer.copy_within(self.start..self.end, 0);
@@ -106,19 +106,19 @@ impl Streams {
                 return Err(fault.clone());
             }
             if self.start == self.end && !self.refill()? {
-                if self.state != State::Inside {
+                if self.state != StreamState::Inside {
                     return Ok(0);
                 }
                 // What went in last may not all have come out, for want of room.
                 match self.inflate_some(out) {
-                    0 if self.fault.is_none() && self.state == State::Inside => {
+                    0 if self.fault.is_none() && self.state == StreamState::Inside => {
                         return Err(ErrorKind::TruncatedStream(self.codec.name()));
                     }
                     0 => continue,
                     produced => return Ok(produced),
                 }
             }
-            if self.state != State::Inside {
+            if self.state != StreamState::Inside {
                 self.begin_stream()?;
             }
             let produced = self.inflate_some(out);
@@ -137,12 +137,12 @@ impl Streams {
     }
 
     fn begin_stream(&mut self) -> Result<(), ErrorKind> {
-        if self.state == State::Between {
+        if self.state == StreamState::Between {
             let next = self.buffer.get(self.start..self.end).unwrap_or_default();
             next_stream(self.codec, next)?;
             self.inflate = Inflate::new(true, self.codec.window_bits());
         }
-        self.state = State::Inside;
+        self.state = StreamState::Inside;
         Ok(())
     }
 
@@ -158,7 +158,7 @@ impl Streams {
         );
         self.start += consumed;
         match result {
-            Ok(Status::StreamEnd) => self.state = State::Between,
+            Ok(Status::StreamEnd) => self.state = StreamState::Between,
             Ok(Status::Ok | Status::BufError) => {}
             Err(error) => {
                 let why = self.inflate.error_message().unwrap_or(error.as_str());

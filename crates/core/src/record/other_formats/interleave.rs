@@ -22,7 +22,7 @@ pub struct Turns {
     paths: Vec<PathBuf>,
     options: ForeignOptions,
     block: u64,
-    open: Vec<Option<Slot>>,
+    open: Vec<Option<TurnSlot>>,
     /// Whose turn it is.
     place: usize,
     /// How many records it has given in this turn.
@@ -31,7 +31,7 @@ pub struct Turns {
     next: usize,
     /// What an interrupted call has read, and where reading was before it.
     pending: Pending,
-    before: Place,
+    before: ReadPosition,
     lent: Lent,
 }
 
@@ -43,7 +43,7 @@ struct Pending {
 }
 
 /// A file that is being read.
-struct Slot {
+struct TurnSlot {
     file: usize,
     reader: ForeignReader,
     /// Records that have been read, the offset of their buffer, and how many of them have been given.
@@ -54,7 +54,7 @@ struct Slot {
 
 /// Where reading is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct ReadPosition {
     /// Of each open file: its place in the cycle, which file it is, the next record's number and offset.
     pub open: Vec<(usize, usize, u64, u64)>,
     /// Whose turn it is.
@@ -80,7 +80,7 @@ impl Turns {
             given: 0,
             next: 0,
             pending: Pending::default(),
-            before: Place::default(),
+            before: ReadPosition::default(),
             lent: Lent::default(),
         }
     }
@@ -89,14 +89,14 @@ impl Turns {
     ///
     /// # Errors
     /// There is no such place; of the files that were being read there.
-    pub fn go_to(&mut self, place: &Place) -> Result<()> {
+    pub fn go_to(&mut self, place: &ReadPosition) -> Result<()> {
         let odd = || Error::state("the state is not one of this dataset: there is no such place");
         for &(slot, file, record, offset) in &place.open {
             let path = self.paths.get(file).ok_or_else(odd)?;
             let mut reader = ForeignReader::open(path, self.options)?;
             reader.seek(record, offset)?;
             let slot = self.open.get_mut(slot).ok_or_else(odd)?;
-            *slot = Some(Slot::new(file, reader));
+            *slot = Some(TurnSlot::new(file, reader));
         }
         if place.place >= self.open.len()
             || place.given > self.block
@@ -110,7 +110,7 @@ impl Turns {
 
     /// Where reading is, after the record that came last.
     #[must_use]
-    pub fn place(&self) -> Place {
+    pub fn place(&self) -> ReadPosition {
         if self.is_pending() {
             return self.before.clone();
         }
@@ -120,7 +120,7 @@ impl Turns {
             let (record, offset) = slot.tell();
             Some((place, slot.file, record, offset))
         });
-        Place {
+        ReadPosition {
             open: open.collect(),
             place: self.place,
             given: self.given,
@@ -197,14 +197,14 @@ impl Turns {
     }
 
     /// The file whose turn it is; the next one, if its place is empty; none if there is none for it.
-    fn slot(&mut self) -> Result<Option<&mut Slot>> {
+    fn slot(&mut self) -> Result<Option<&mut TurnSlot>> {
         let Some(slot) = self.open.get_mut(self.place) else {
             return Ok(None);
         };
         if slot.is_none()
             && let Some(path) = self.paths.get(self.next)
         {
-            *slot = Some(Slot::new(
+            *slot = Some(TurnSlot::new(
                 self.next,
                 ForeignReader::open(path, self.options)?,
             ));
@@ -282,7 +282,7 @@ impl Turns {
     }
 }
 
-impl Slot {
+impl TurnSlot {
     fn new(file: usize, reader: ForeignReader) -> Self {
         Self {
             file,

@@ -19,7 +19,7 @@ use crate::record::read::records::{Origin, Records, Span};
 use crate::runtime::interrupt::Pulse;
 use split::{Cut, cut_fixed, cut_line};
 
-pub use interleave::{Place, Turns};
+pub use interleave::{ReadPosition, Turns};
 
 mod interleave;
 mod split;

@@ -17,12 +17,12 @@ pub struct Island {
     /// How many there are.
     pub records: u64,
     /// What comes then.
-    pub tail: Tail,
+    pub tail: ChainTail,
 }
 
 /// How a chain ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tail {
+pub enum ChainTail {
     /// With the file.
     Eof,
     /// Not within sight: it is too long to be looked at to its end now.
@@ -94,10 +94,10 @@ pub fn find(view: &mut View, damage: Option<u64>, from: u64, largest: u64) -> Re
                 found.unbind(view)?;
             }
             match island.tail {
-                Tail::Eof | Tail::Long => at = view.size(),
-                Tail::Landed(next) => bound = Some(next),
+                ChainTail::Eof | ChainTail::Long => at = view.size(),
+                ChainTail::Landed(next) => bound = Some(next),
                 // The header may be that of a record; nothing says where it ends.
-                Tail::Bad(_) | Tail::Broken => {}
+                ChainTail::Bad(_) | ChainTail::Broken => {}
             }
             try_push(&mut found.all, island)?;
         }
@@ -117,7 +117,7 @@ impl Islands {
         if let Some(last) = self.all.last_mut()
             && let Frame::Bad(claimed) = frame(view, last.end)?
         {
-            last.tail = Tail::Bad(claimed);
+            last.tail = ChainTail::Bad(claimed);
         }
         Ok(())
     }
@@ -128,10 +128,10 @@ fn walk(view: &mut View, start: u64, long: u64) -> Result<Island> {
     let (mut end, mut largest, mut records) = (start, 0, 0);
     let tail = loop {
         if end == view.size() {
-            break Tail::Eof;
+            break ChainTail::Eof;
         }
         if end - start > long {
-            break Tail::Long;
+            break ChainTail::Long;
         }
         match frame(view, end)? {
             Frame::Sound(next) | Frame::Mended(next) => {
@@ -140,7 +140,7 @@ fn walk(view: &mut View, start: u64, long: u64) -> Result<Island> {
                 end = next;
             }
             Frame::Bad(claimed) => break hop(view, claimed)?,
-            Frame::None => break Tail::Broken,
+            Frame::None => break ChainTail::Broken,
         }
     };
     Ok(Island {
@@ -156,18 +156,18 @@ fn walk(view: &mut View, start: u64, long: u64) -> Result<Island> {
 ///
 /// # Errors
 /// Any I/O error.
-pub fn hop(view: &mut View, claimed: u64) -> Result<Tail> {
+pub fn hop(view: &mut View, claimed: u64) -> Result<ChainTail> {
     let mut end = claimed;
     loop {
         if end == view.size() {
-            return Ok(Tail::Eof);
+            return Ok(ChainTail::Eof);
         }
         if !lands(view, end)? {
-            return Ok(Tail::Bad(claimed));
+            return Ok(ChainTail::Bad(claimed));
         }
         match frame(view, end)? {
             Frame::Bad(next) => end = next,
-            _ => return Ok(Tail::Landed(end)),
+            _ => return Ok(ChainTail::Landed(end)),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::record::format::frame::HEADER;
-use crate::record::salvage::chains::{Island, Tail, hop};
+use crate::record::salvage::chains::{ChainTail, Island, hop};
 use crate::record::salvage::file_view::View;
 use crate::record::salvage::probe::{
     AROUND, Frame, Splice, frame, is_like_header, is_whole, is_zeroed, splice,
@@ -81,15 +81,15 @@ impl Judge<'_> {
         self.relate_from(of_file, damage, 0)?;
         for (number, island) in self.islands.iter().enumerate() {
             match island.tail {
-                Tail::Eof | Tail::Long => self.unite(number, of_file),
-                Tail::Landed(next) => {
+                ChainTail::Eof | ChainTail::Long => self.unite(number, of_file),
+                ChainTail::Landed(next) => {
                     if let Ok(other) = self.find(next)
                         && !self.is_like_content(other)?
                     {
                         self.unite(number, other);
                     }
                 }
-                Tail::Bad(_) | Tail::Broken => {
+                ChainTail::Bad(_) | ChainTail::Broken => {
                     self.relate_from(number, island.end, number + 1)?;
                 }
             }
@@ -102,7 +102,7 @@ impl Judge<'_> {
         let stands = frame(self.view, at)?;
         if let Frame::Bad(claimed) = stands {
             try_push(&mut self.claimed, (at, claimed))?;
-            if let Tail::Landed(next) = hop(self.view, claimed)?
+            if let ChainTail::Landed(next) = hop(self.view, claimed)?
                 && let Ok(other) = self.find(next)
                 && !self.is_like_content(other)?
             {
@@ -142,7 +142,7 @@ impl Judge<'_> {
     /// at, by chance.
     fn is_like_content(&mut self, number: usize) -> Result<bool> {
         match self.islands.get(number) {
-            Some(island) if island.tail == Tail::Broken => {
+            Some(island) if island.tail == ChainTail::Broken => {
                 Ok(!is_like_header(self.view, island.end)?)
             }
             _ => Ok(false),
@@ -222,8 +222,8 @@ impl Judge<'_> {
             return Ok(Verdict::Top);
         }
         let end = match island.tail {
-            Tail::Bad(claimed) if top < claimed => None,
-            Tail::Bad(claimed) => Some(claimed),
+            ChainTail::Bad(claimed) if top < claimed => None,
+            ChainTail::Bad(claimed) => Some(claimed),
             _ => Some(island.end),
         };
         Ok(match end {

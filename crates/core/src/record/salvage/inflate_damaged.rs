@@ -85,7 +85,7 @@ struct Unpacker<'a> {
 
 /// Where a stream can be entered.
 #[derive(Clone, Copy)]
-enum Entry {
+enum Restart {
     /// At its header.
     Header(u64),
     /// In its middle.
@@ -94,7 +94,7 @@ enum Entry {
 
 impl Unpacker<'_> {
     fn run(&mut self) -> Result<()> {
-        let mut entry = Some(Entry::Header(0));
+        let mut entry = Some(Restart::Header(0));
         while let Some(begin) = entry {
             let (stream, fault) = self.stream(begin)?;
             entry = match fault {
@@ -111,10 +111,10 @@ impl Unpacker<'_> {
     }
 
     /// Where to continue after a stream that ends at `next`.
-    fn after(&mut self, next: u64) -> Result<Option<Entry>> {
+    fn after(&mut self, next: u64) -> Result<Option<Restart>> {
         let codec = self.codec.name();
         if self.codec == Compression::Gzip && is_member(self.packed.at(next)?) {
-            return Ok(Some(Entry::Header(next)));
+            return Ok(Some(Restart::Header(next)));
         }
         let fault = ErrorKind::TrailingData(codec, "garbage");
         try_push(&mut self.joins, (self.out.size, fault))?;
@@ -122,7 +122,7 @@ impl Unpacker<'_> {
     }
 
     /// Inflates a stream as far as it goes.
-    fn stream(&mut self, entry: Entry) -> Result<(Stream, Option<ErrorKind>)> {
+    fn stream(&mut self, entry: Restart) -> Result<(Stream, Option<ErrorKind>)> {
         let mut stream = Stream::new(entry, self.codec);
         try_push(&mut stream.marks, (stream.next, self.out.size))?;
         loop {
@@ -142,38 +142,38 @@ impl Unpacker<'_> {
 
     /// From where on something after damage in `stream` may be looked for: another stream, and another place
     /// in this one. Nothing that is known to be sound has come out of what follows the latter.
-    fn damaged_from(&mut self, entry: Entry, stream: &Stream) -> Result<(u64, u64)> {
+    fn damaged_from(&mut self, entry: Restart, stream: &Stream) -> Result<(u64, u64)> {
         self.out.writer.flush()?;
         let mut view = View::new(self.content.try_clone()?, self.out.size, self.sound);
         self.sound = last_sound(&mut view, self.sound)?;
         let sound = self.sound;
         let reached = stream.marks.partition_point(|&(_, out)| out < sound);
         let at = |mark: usize| stream.marks.get(mark).map_or(stream.next, |mark| mark.0);
-        let (Entry::Header(start) | Entry::Middle(start)) = entry;
+        let (Restart::Header(start) | Restart::Middle(start)) = entry;
         // A stream that has lost its end may have gone on in the next one, within one bite.
         let last = at(reached.saturating_sub(1));
         Ok((last.max(start + 1), at(reached).max(start + 1)))
     }
 
     /// The next place to enter: from `from` on a stream, from `known` on any.
-    fn find(&mut self, from: u64, known: u64) -> Result<Option<Entry>> {
+    fn find(&mut self, from: u64, known: u64) -> Result<Option<Restart>> {
         let mut at = from;
         while let Some(entry) = next_entry(self.packed, at, self.codec)? {
             self.packed.heed_signals()?;
-            let is_known = matches!(entry, Entry::Middle(place) if place < known);
+            let is_known = matches!(entry, Restart::Middle(place) if place < known);
             if !is_known && self.is_believed(entry)? {
                 return Ok(Some(entry));
             }
             at = match entry {
-                Entry::Header(place) => place + 1,
-                Entry::Middle(place) => place - 3,
+                Restart::Header(place) => place + 1,
+                Restart::Middle(place) => place - 3,
             };
         }
         Ok(None)
     }
 
     /// Whether what comes out there holds a sound record.
-    fn is_believed(&mut self, entry: Entry) -> Result<bool> {
+    fn is_believed(&mut self, entry: Restart) -> Result<bool> {
         if self.tried > self.packed.size().saturating_mul(TRIALS) + MOST_TRIED {
             return Ok(false);
         }
@@ -184,7 +184,7 @@ impl Unpacker<'_> {
             out.write(bytes)?;
             match more {
                 More::Yes => {}
-                More::End if matches!(entry, Entry::Header(_)) => return Ok(out.size > 0),
+                More::End if matches!(entry, Restart::Header(_)) => return Ok(out.size > 0),
                 _ => break,
             }
         }
@@ -228,10 +228,10 @@ enum More {
 }
 
 impl Stream {
-    fn new(entry: Entry, codec: Compression) -> Self {
+    fn new(entry: Restart, codec: Compression) -> Self {
         let (next, is_raw) = match entry {
-            Entry::Header(at) => (at, false),
-            Entry::Middle(at) => (at, true),
+            Restart::Header(at) => (at, false),
+            Restart::Middle(at) => (at, true),
         };
         let inflate = if is_raw {
             Inflate::new(false, 15)
@@ -287,7 +287,7 @@ fn is_member(start: &[u8]) -> bool {
 }
 
 /// The next place from `at` on where a stream may be entered.
-fn next_entry(packed: &mut View, mut at: u64, codec: Compression) -> Result<Option<Entry>> {
+fn next_entry(packed: &mut View, mut at: u64, codec: Compression) -> Result<Option<Restart>> {
     while at < packed.size() {
         let bytes = packed.at(at)?;
         let found = bytes.windows(4).position(|four| {
@@ -297,9 +297,9 @@ fn next_entry(packed: &mut View, mut at: u64, codec: Compression) -> Result<Opti
             let is_header = bytes.get(place..).is_some_and(is_member);
             at += place as u64;
             return Ok(Some(if is_header {
-                Entry::Header(at)
+                Restart::Header(at)
             } else {
-                Entry::Middle(at + 4)
+                Restart::Middle(at + 4)
             }));
         }
         at += (bytes.len() as u64).saturating_sub(3).max(1);

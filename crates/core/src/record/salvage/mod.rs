@@ -94,7 +94,7 @@ pub struct Salvage {
     reader: RecordReader,
     /// Whether the reader reads `file`, and not the compressed file that this came out of.
     reads_file: bool,
-    state: State,
+    state: SalvageState,
     view: Option<View>,
     steps: VecDeque<Step>,
     ready: VecDeque<Piece>,
@@ -104,7 +104,7 @@ pub struct Salvage {
     lost: Lost,
 }
 
-enum State {
+enum SalvageState {
     /// Sound records come from the reader, up to here or as far as they go.
     Reading(Option<u64>),
     /// At damage.
@@ -130,15 +130,15 @@ impl Salvage {
         };
         let twin = file.try_clone().map_err(|error| located(error.into()))?;
         let (reader, state) = match RecordReader::from_file(twin, path, read) {
-            Ok(reader) => (reader, State::Reading(None)),
+            Ok(reader) => (reader, SalvageState::Reading(None)),
             Err(error) if is_damage(&error) && options.mode == SalvageMode::SkipCorrupt => {
                 let reader = RecordReader::after_damage(&file, path, options.limits)?;
-                (reader, State::Damaged(0, error))
+                (reader, SalvageState::Damaged(0, error))
             }
             Err(error) => return Err(error),
         };
         let compression = match &state {
-            State::Damaged(..) => options.compression.unwrap_or_default(),
+            SalvageState::Damaged(..) => options.compression.unwrap_or_default(),
             _ => reader.compression(),
         };
         Ok(Self {
@@ -187,21 +187,21 @@ impl Salvage {
                 return Ok(Some(piece));
             }
             let next = match &self.state {
-                State::Ended => return Ok(self.unsound_join(u64::MAX)),
-                State::Failed(error) => return Err(error.clone()),
-                State::Reading(_) => self.read(n).map(|()| None),
-                State::Damaged(at, error) => {
+                SalvageState::Ended => return Ok(self.unsound_join(u64::MAX)),
+                SalvageState::Failed(error) => return Err(error.clone()),
+                SalvageState::Reading(_) => self.read(n).map(|()| None),
+                SalvageState::Damaged(at, error) => {
                     let (at, error) = (*at, error.clone());
                     self.look(at, error).map(|()| None)
                 }
-                State::Stepping(at) => self.step(*at),
+                SalvageState::Stepping(at) => self.step(*at),
             };
             match next {
                 Ok(Some(piece)) => return Ok(Some(piece)),
                 Ok(None) => {}
                 Err(error) => {
                     if !error.is_interrupt() {
-                        self.state = State::Failed(error.clone());
+                        self.state = SalvageState::Failed(error.clone());
                     }
                     return Err(error);
                 }
@@ -236,7 +236,7 @@ impl Salvage {
         }
         let records = self.reader.finish_batch(batch);
         if records.is_empty() {
-            self.state = State::Ended;
+            self.state = SalvageState::Ended;
             return Ok(());
         }
         self.known.saw(&records, begin, self.reader.offset());
@@ -266,7 +266,7 @@ impl Salvage {
     /// The reader has come to something that it cannot read.
     fn damage(&mut self, error: Error) -> Result<()> {
         let at = self.reader.offset();
-        if let State::Reading(Some(end)) = self.state {
+        if let SalvageState::Reading(Some(end)) = self.state {
             return self.stop_at(at, end, error);
         }
         if !is_damage(&error) {
@@ -277,7 +277,7 @@ impl Salvage {
             SalvageMode::TolerateTail if !is_tail(&error) => return Err(error),
             _ => {}
         }
-        self.state = State::Damaged(at, error);
+        self.state = SalvageState::Damaged(at, error);
         Ok(())
     }
 
@@ -291,7 +291,7 @@ impl Salvage {
             self.steps.push_front(Step::Run(next, Some(end)));
             self.steps.push_front(Step::Mended(at, next));
         }
-        self.state = State::Stepping(at);
+        self.state = SalvageState::Stepping(at);
         Ok(())
     }
 
@@ -319,7 +319,7 @@ impl Salvage {
         {
             return Err(error);
         }
-        self.state = State::Stepping(at);
+        self.state = SalvageState::Stepping(at);
         Ok(())
     }
 
@@ -346,29 +346,29 @@ impl Salvage {
         let Some(step) = self.steps.front().cloned() else {
             let end = self.view.as_ref().is_none_or(|view| at >= view.size());
             self.state = if end {
-                State::Ended
+                SalvageState::Ended
             } else {
-                State::Damaged(at, ErrorKind::LengthChecksum.into())
+                SalvageState::Damaged(at, ErrorKind::LengthChecksum.into())
             };
             return Ok(None);
         };
         let piece = match step {
             Step::Skip(begin, end, kind) => {
                 let region = self.region(begin, end, kind);
-                self.state = State::Stepping(end);
+                self.state = SalvageState::Stepping(end);
                 Some(Piece::Skipped(region))
             }
             Step::Mended(begin, end) => {
                 let records = self.one(begin, end)?;
                 self.lost.mended += 1;
                 self.seek(end, self.reader.record() + 1)?;
-                self.state = State::Stepping(end);
+                self.state = SalvageState::Stepping(end);
                 self.hand_out(&records, begin);
                 None
             }
             Step::Run(begin, end) => {
                 self.seek(begin, self.reader.record())?;
-                self.state = State::Reading(end);
+                self.state = SalvageState::Reading(end);
                 None
             }
         };

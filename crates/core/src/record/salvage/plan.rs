@@ -5,7 +5,7 @@ use super::nesting::{Nesting, next_sound};
 use super::step::Step;
 use crate::error::Result;
 use crate::record::read::records::Records;
-use crate::record::salvage::chains::{self, Followed, Island, Islands, Tail};
+use crate::record::salvage::chains::{self, ChainTail, Followed, Island, Islands};
 use crate::record::salvage::classify::{Sizes, Verdict, judge};
 use crate::record::salvage::file_view::View;
 use crate::record::salvage::probe::{
@@ -170,13 +170,13 @@ fn signs_of_nesting(view: &mut View, damage: u64, islands: &[Island]) -> Result<
         let claimed = flat::content_before(view, island.start)?;
         let is_first =
             claimed.is_some_and(|claimed| flat::is_content(island.end, claimed, view.size()));
-        let is_last = island.tail == Tail::Broken && next - island.end < 4 * AROUND;
+        let is_last = island.tail == ChainTail::Broken && next - island.end < 4 * AROUND;
         // It begins, or ends, where the content of a record does.
         if is_first || is_last {
             signs += 8;
         }
         // It ends in front of something that is no record.
-        let ends = island.tail == Tail::Broken && !is_like_header(view, island.end)?;
+        let ends = island.tail == ChainTail::Broken && !is_like_header(view, island.end)?;
         // It lies in a damaged record, and that where it should.
         let lies = match frame(view, before)? {
             Frame::Bad(claimed) if island.end > claimed => 0,
@@ -224,8 +224,8 @@ impl Way<'_> {
                 return self.skip(at, self.view.size());
             }
             Frame::Bad(end) => match chains::hop(self.view, end)? {
-                Tail::Eof => return self.skip(at, end),
-                Tail::Landed(next) if self.is_top(next) => return self.skip(at, end),
+                ChainTail::Eof => return self.skip(at, end),
+                ChainTail::Landed(next) if self.is_top(next) => return self.skip(at, end),
                 _ => {}
             },
             Frame::Sound(_) | Frame::None => {}
@@ -267,7 +267,7 @@ impl Way<'_> {
         let end = self
             .place(at)
             .and_then(|place| self.islands.get(place))
-            .filter(|island| island.tail != chains::Tail::Long)
+            .filter(|island| island.tail != chains::ChainTail::Long)
             .map(|island| island.end);
         try_push(&mut self.steps, Step::Run(at, end))?;
         Ok(end)

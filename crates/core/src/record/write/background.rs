@@ -24,13 +24,13 @@ const MOST_PIECES: usize = 16;
 const AT_ONCE: usize = 256 << 10;
 
 /// Bytes to be written.
-pub enum Piece {
+pub enum WritePiece {
     Block(Vec<u8>),
     /// Some of the frames of these records.
     Frames(Records, Range<usize>),
 }
 
-impl Piece {
+impl WritePiece {
     /// The bytes.
     pub fn bytes(&self) -> &[u8] {
         match self {
@@ -44,7 +44,7 @@ impl Piece {
 }
 
 /// A file that is being written to, and which of its bytes the system was asked to put on the disk.
-pub struct Tail {
+pub struct UnwrittenTail {
     pub file: File,
     pub disk: Disk,
     /// How many bytes it has.
@@ -56,7 +56,7 @@ pub struct Tail {
 /// How many bytes may wait before the system is asked to begin to put them on the disk.
 const AHEAD: u64 = 8 << 20;
 
-impl Tail {
+impl UnwrittenTail {
     /// The same file, for another thread: who writes to one of them moves both.
     ///
     /// # Errors
@@ -107,7 +107,7 @@ impl Tail {
 /// A thread that writes.
 pub struct BackgroundWriter {
     /// None once it is gone, or was left to the process that it belongs to.
-    parts: Option<(Sender<Piece>, Ordered<io::Result<()>>)>,
+    parts: Option<(Sender<WritePiece>, Ordered<io::Result<()>>)>,
     /// The sizes of the pieces that are not known to be written.
     waiting: VecDeque<usize>,
     process: u32,
@@ -118,10 +118,10 @@ impl BackgroundWriter {
     ///
     /// # Errors
     /// The system cannot start a thread.
-    pub fn start(mut tail: Tail) -> Result<Self> {
-        let (pieces, to_write) = channel::<Piece>();
+    pub fn start(mut tail: UnwrittenTail) -> Result<Self> {
+        let (pieces, to_write) = channel::<WritePiece>();
         let mut is_sound = true;
-        let mut write = Some(move |piece: Piece| {
+        let mut write = Some(move |piece: WritePiece| {
             // After bytes that are missing there must be no others.
             if !is_sound {
                 return Err(io::ErrorKind::BrokenPipe.into());
@@ -147,7 +147,7 @@ impl BackgroundWriter {
     ///
     /// # Errors
     /// Of bytes that came before.
-    pub fn put(&mut self, piece: Piece) -> Result<()> {
+    pub fn put(&mut self, piece: WritePiece) -> Result<()> {
         let size = piece.bytes().len();
         while self.waiting.len() >= MOST_PIECES
             || (!self.waiting.is_empty() && self.waiting.iter().sum::<usize>() + size > MOST_BYTES)

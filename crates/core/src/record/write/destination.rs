@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 use crate::record::storage::permissions::{Permissions, both};
-use crate::record::write::background::{BackgroundWriter, Piece, Tail};
+use crate::record::write::background::{BackgroundWriter, UnwrittenTail, WritePiece};
 use crate::record::write::files::fs::Disk;
 use crate::record::write::files::lock::{self, Lock};
 use crate::record::write::files::temp_file::{self, Sibling, final_name};
@@ -37,7 +37,7 @@ pub enum Mode {
 /// A file that is being written, and what becomes of it.
 pub struct Destination {
     /// Where the bytes go; none any more when they are all there.
-    tail: Option<Tail>,
+    tail: Option<UnwrittenTail>,
     /// What writes blocks, once there are many.
     background: Option<BackgroundWriter>,
     path: PathBuf,
@@ -175,7 +175,7 @@ impl Destination {
 
     fn new(disk: &Disk, file: File, path: PathBuf, fate: Fate) -> Self {
         Self {
-            tail: Some(Tail {
+            tail: Some(UnwrittenTail {
                 file,
                 disk: disk.clone(),
                 position: 0,
@@ -255,7 +255,7 @@ impl Destination {
 
     /// Lets another thread write blocks, if they come to be many, and go to a file, not to a pipe or a device.
     pub fn allow_background_writes(&mut self) {
-        let is_file = |tail: &Tail| tail.file.metadata().is_ok_and(|it| it.is_file());
+        let is_file = |tail: &UnwrittenTail| tail.file.metadata().is_ok_and(|it| it.is_file());
         if self.tail.as_ref().is_some_and(is_file) {
             self.many = self.position.saturating_add(MANY);
         }
@@ -297,7 +297,7 @@ impl Destination {
     ///
     /// # Errors
     /// Any I/O error.
-    pub fn write_piece(&mut self, piece: Piece) -> Result<()> {
+    pub fn write_piece(&mut self, piece: WritePiece) -> Result<()> {
         if self.position < self.many {
             return self.write_all(piece.bytes());
         }
@@ -322,7 +322,7 @@ impl Destination {
     }
 
     /// The file, if it is this process's.
-    fn own_tail(&mut self) -> io::Result<&mut Tail> {
+    fn own_tail(&mut self) -> io::Result<&mut UnwrittenTail> {
         let is_own = self.process == std::process::id();
         let tail = self.tail.as_mut().filter(|_| is_own);
         tail.ok_or_else(|| io::ErrorKind::BrokenPipe.into())

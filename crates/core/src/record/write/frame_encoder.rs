@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::record::codec::zlib::{Deflater, Flush};
 use crate::record::format::frame::{self, FOOTER, HEADER};
 use crate::record::read::records::Records;
-use crate::record::write::background::Piece;
+use crate::record::write::background::WritePiece;
 use crate::record::write::destination::Destination;
 use crate::record::write::gzip_members::Members;
 use crate::runtime::memory::try_extend;
@@ -152,7 +152,7 @@ impl Blocks {
         let (blocks, rest) = rest.split_at(rest.len() - rest.len() % BLOCK);
         if !blocks.is_empty() {
             let range = start..start + blocks.len();
-            file.write_piece(Piece::Frames(records.clone(), range))?;
+            file.write_piece(WritePiece::Frames(records.clone(), range))?;
         }
         self.keep(rest);
         Ok(())
@@ -163,7 +163,7 @@ impl Blocks {
         let (head, rest) = bytes.split_at(self.limit - self.pending.len());
         self.pending.extend_from_slice(head);
         self.limit = BLOCK;
-        file.write_piece(Piece::Block(std::mem::take(&mut self.pending)))?;
+        file.write_piece(WritePiece::Block(std::mem::take(&mut self.pending)))?;
         Ok(rest)
     }
 

@@ -11,21 +11,21 @@ const MAX_ROWS: usize = 64;
 const MAX_PLACES: usize = 1 << 12;
 
 /// A value's place in a record: where it begins, and in the higher half how many bytes it has.
-type Place = u64;
+type Offset = u64;
 
 /// Beyond any record.
-const NONE: Place = Place::MAX;
+const NONE: Offset = Offset::MAX;
 
 /// The places of the values of each column, in some records.
 #[derive(Default)]
-pub struct Places {
+pub struct ValueOffsets {
     /// Those of a column after those of the one before.
-    places: Vec<Place>,
+    places: Vec<Offset>,
     /// How many records there is room for, as a power of two.
     rows: u32,
 }
 
-impl Places {
+impl ValueOffsets {
     /// How many records there is room for, with that many columns.
     pub fn room(columns: usize) -> usize {
         1 << (MAX_PLACES / columns.max(1)).clamp(1, MAX_ROWS).ilog2()
@@ -54,8 +54,8 @@ impl Places {
     }
 
     /// The values of `column` in `records`.
-    pub fn of<'a>(&'a self, column: usize, records: &'a [&'a [u8]]) -> Cells<'a> {
-        Cells {
+    pub fn of<'a>(&'a self, column: usize, records: &'a [&'a [u8]]) -> ColumnSlices<'a> {
+        ColumnSlices {
             places: self.places.get(column << self.rows..).unwrap_or_default(),
             records,
         }
@@ -64,9 +64,9 @@ impl Places {
 
 /// The values of a column in some records.
 #[derive(Clone, Copy)]
-pub struct Cells<'a> {
+pub struct ColumnSlices<'a> {
     /// One for each record, and others after.
-    places: &'a [Place],
+    places: &'a [Offset],
     records: &'a [&'a [u8]],
 }
 
@@ -79,7 +79,7 @@ pub struct Cell<'a> {
     pub bytes: &'a [u8],
 }
 
-impl<'a> Cells<'a> {
+impl<'a> ColumnSlices<'a> {
     /// One after the other; none where it is not there.
     #[inline]
     #[allow(clippy::cast_possible_truncation, reason = "each is half of it")]

@@ -34,7 +34,7 @@ impl Column for Counts {
         Ok(())
     }
 
-    fn set_rows(&mut self, row: usize, cells: Cells<'_>, _form: Form) -> Result<()> {
+    fn set_rows(&mut self, row: usize, cells: ColumnSlices<'_>, _form: Form) -> Result<()> {
         let count = cells.iter().count();
         self.rows = row + count;
         self.short += count;

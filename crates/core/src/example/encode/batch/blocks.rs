@@ -104,10 +104,10 @@ const LONGEST_TAG: usize = 11;
 struct Part<'a> {
     head: Head<'a>,
     nulls: Option<&'a NullBuffer>,
-    source: Source<'a>,
+    source: ValueSource<'a>,
 }
 
-enum Source<'a> {
+enum ValueSource<'a> {
     Int(Int<'a>),
     Small(Joined<'a, i32>),
     Large(Joined<'a, i64>),
@@ -123,22 +123,22 @@ impl<'a> Part<'a> {
         let (kind, form, source) = match (&column.values, &column.rows) {
             (Values::Missing, _) => return None,
             (Values::Int64(values), Rows::Each(1)) => {
-                (Kind::Int64, Form::Packed, Source::Int(Int(values)))
+                (Kind::Int64, Form::Packed, ValueSource::Int(Int(values)))
             }
             (Values::Int64(values), rows) => {
                 let ints = Ints::new(rows, values);
-                (Kind::Int64, Form::Packed, Source::Ints(ints))
+                (Kind::Int64, Form::Packed, ValueSource::Ints(ints))
             }
             (Values::Float32(values), rows) => {
                 let floats = Floats { rows, values };
-                (Kind::Float32, Form::Packed, Source::Floats(floats))
+                (Kind::Float32, Form::Packed, ValueSource::Floats(floats))
             }
             (Values::Bytes(strings), Rows::Each(1)) => {
-                (Kind::Bytes, Form::One, Source::of_strings(strings))
+                (Kind::Bytes, Form::One, ValueSource::of_strings(strings))
             }
             (Values::Bytes(strings), rows) => {
                 let texts = Texts::new(rows, strings);
-                (Kind::Bytes, Form::Many, Source::Texts(texts))
+                (Kind::Bytes, Form::Many, ValueSource::Texts(texts))
             }
         };
         Some(Self {
@@ -152,13 +152,13 @@ impl<'a> Part<'a> {
     fn measure(&mut self, processor: Processor, rows: Range<usize>, totals: &mut [usize]) {
         let feature = (&self.head, self.nulls);
         match &mut self.source {
-            Source::Int(content) => measure(processor, feature, content, rows, totals),
-            Source::Small(content) => measure(processor, feature, content, rows, totals),
-            Source::Large(content) => measure(processor, feature, content, rows, totals),
-            Source::Text(content) => measure(processor, feature, content, rows, totals),
-            Source::Floats(content) => measure(processor, feature, content, rows, totals),
-            Source::Ints(content) => measure(processor, feature, content, rows, totals),
-            Source::Texts(content) => measure(processor, feature, content, rows, totals),
+            ValueSource::Int(content) => measure(processor, feature, content, rows, totals),
+            ValueSource::Small(content) => measure(processor, feature, content, rows, totals),
+            ValueSource::Large(content) => measure(processor, feature, content, rows, totals),
+            ValueSource::Text(content) => measure(processor, feature, content, rows, totals),
+            ValueSource::Floats(content) => measure(processor, feature, content, rows, totals),
+            ValueSource::Ints(content) => measure(processor, feature, content, rows, totals),
+            ValueSource::Texts(content) => measure(processor, feature, content, rows, totals),
         }
     }
 
@@ -166,32 +166,32 @@ impl<'a> Part<'a> {
     fn put(&self, processor: Processor, rows: Range<usize>, slots: &mut [Slot<'_>]) -> Option<()> {
         let feature = (&self.head, self.nulls);
         match &self.source {
-            Source::Int(content) => put(processor, feature, content, rows, slots),
-            Source::Small(content) => put(processor, feature, content, rows, slots),
-            Source::Large(content) => put(processor, feature, content, rows, slots),
-            Source::Text(content) => put(processor, feature, content, rows, slots),
-            Source::Floats(content) => put(processor, feature, content, rows, slots),
-            Source::Ints(content) => put(processor, feature, content, rows, slots),
-            Source::Texts(content) => put(processor, feature, content, rows, slots),
+            ValueSource::Int(content) => put(processor, feature, content, rows, slots),
+            ValueSource::Small(content) => put(processor, feature, content, rows, slots),
+            ValueSource::Large(content) => put(processor, feature, content, rows, slots),
+            ValueSource::Text(content) => put(processor, feature, content, rows, slots),
+            ValueSource::Floats(content) => put(processor, feature, content, rows, slots),
+            ValueSource::Ints(content) => put(processor, feature, content, rows, slots),
+            ValueSource::Texts(content) => put(processor, feature, content, rows, slots),
         }
     }
 
     /// How many bytes the feature can take in that many rows.
     fn most(&self, rows: usize) -> usize {
         let values = match &self.source {
-            Source::Int(content) => content.most(rows),
-            Source::Small(content) => content.most(rows),
-            Source::Large(content) => content.most(rows),
-            Source::Text(content) => content.most(rows),
-            Source::Floats(content) => content.most(rows),
-            Source::Ints(content) => content.most(rows),
-            Source::Texts(content) => content.most(rows),
+            ValueSource::Int(content) => content.most(rows),
+            ValueSource::Small(content) => content.most(rows),
+            ValueSource::Large(content) => content.most(rows),
+            ValueSource::Text(content) => content.most(rows),
+            ValueSource::Floats(content) => content.most(rows),
+            ValueSource::Ints(content) => content.most(rows),
+            ValueSource::Texts(content) => content.most(rows),
         };
         values.saturating_add(rows.saturating_mul(self.head.most()))
     }
 }
 
-impl<'a> Source<'a> {
+impl<'a> ValueSource<'a> {
     fn of_strings(strings: &'a Strings<'a>) -> Self {
         match strings {
             Strings::Small(joined) => Self::Small(*joined),

@@ -22,13 +22,13 @@ use crate::example::encode::field::{Envelope, FIRST, field_len};
 use crate::example::wire::varint_len;
 
 /// Where a message lies after the end of a buffer.
-struct Place {
+struct RowPlace {
     start: usize,
     features: Range<usize>,
     end: usize,
 }
 
-impl Place {
+impl RowPlace {
     fn after(start: usize, length: usize, envelope: &Envelope) -> Option<Self> {
         let tag = match length {
             0 => 0,
@@ -60,7 +60,7 @@ pub fn append(
     let mut places = Vec::with_capacity(features.len());
     let mut length = 0;
     for &of_one in &*features {
-        let place = Place::after(length, of_one, envelope).ok_or_else(too_long)?;
+        let place = RowPlace::after(length, of_one, envelope).ok_or_else(too_long)?;
         length = place.end;
         places.push(place);
     }
@@ -106,7 +106,7 @@ fn changed() -> Error {
 /// The places follow each other without a gap from the beginning of the memory, and all can be written.
 unsafe fn fill(
     memory: *mut u8,
-    places: &[Place],
+    places: &[RowPlace],
     envelope: &Envelope,
     put: impl FnOnce(&mut [Slot<'_>]) -> Option<()>,
 ) -> Option<()> {

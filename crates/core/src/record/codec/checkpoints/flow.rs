@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use super::super::compression::Compression;
 use super::super::streams;
-use super::{Checkpoint, Entry};
+use super::{Checkpoint, EntryPoint};
 use crate::error::ErrorKind;
 use crate::record::codec::inflate_blocks::{Inflater, Progress};
 
@@ -29,7 +29,7 @@ pub struct Flow {
     /// What of the buffer has not been inflated.
     start: usize,
     end: usize,
-    state: State,
+    state: FlowState,
     /// How many bytes of the file have been inflated, and to how many.
     pub input: u64,
     pub output: u64,
@@ -40,7 +40,7 @@ pub struct Flow {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
+enum FlowState {
     /// Before the first byte of the file.
     Empty,
     /// Inside a stream: an end of the file here is a cut.
@@ -54,7 +54,7 @@ enum State {
 }
 
 /// What a step was.
-pub struct Step {
+pub struct FlowStep {
     pub event: Event,
     /// How many bytes came out.
     pub produced: usize,
@@ -76,7 +76,7 @@ pub enum Event {
     Finished,
 }
 
-impl Step {
+impl FlowStep {
     fn nothing(event: Event) -> Self {
         Self {
             event,
@@ -96,7 +96,7 @@ impl Flow {
             buffer: vec![0; INPUT_BUFFER],
             start: 0,
             end: 0,
-            state: State::Empty,
+            state: FlowState::Empty,
             input: 0,
             output: 0,
             last_byte: 0,
@@ -117,13 +117,13 @@ impl Flow {
         self.output = at.output;
         self.fault = None;
         self.state = match at.entry {
-            Entry::Stream if at.input == 0 => State::Empty,
-            Entry::Stream => State::Between,
-            Entry::Block { bits, .. } => {
+            EntryPoint::Stream if at.input == 0 => FlowState::Empty,
+            EntryPoint::Stream => FlowState::Between,
+            EntryPoint::Block { bits, .. } => {
                 self.input = at.input.saturating_sub(u64::from(bits > 0));
                 let byte = if bits > 0 { self.byte(source)? } else { 0 };
                 self.inflater.begin_block(bits, byte, &window);
-                State::InsideBlocks
+                FlowState::InsideBlocks
             }
         };
         Ok(())
@@ -145,7 +145,7 @@ impl Flow {
     }
 
     /// The compressed bytes of a step.
-    pub fn taken(&self, step: &Step) -> &[u8] {
+    pub fn taken(&self, step: &FlowStep) -> &[u8] {
         self.buffer.get(step.consumed.clone()).unwrap_or_default()
     }
 
@@ -160,13 +160,13 @@ impl Flow {
         source: &mut impl Bytes,
         out: &mut [u8],
         stop_at_block: bool,
-    ) -> Result<Step, ErrorKind> {
+    ) -> Result<FlowStep, ErrorKind> {
         if let Some(fault) = &self.fault {
             return Err(fault.clone());
         }
         let at_end = self.start == self.end && !self.refill(source)?;
         match self.state {
-            State::Inside | State::InsideBlocks => {
+            FlowState::Inside | FlowState::InsideBlocks => {
                 let step = self.inflate(out, stop_at_block);
                 // What went in last may not all have come out, for want of room.
                 let stuck = at_end && step.produced == 0 && step.event == Event::Moved;
@@ -175,20 +175,22 @@ impl Flow {
                 }
                 Ok(step)
             }
-            State::Trailer(_) if at_end => Err(self.cut()),
-            State::Empty | State::Between if at_end => Ok(Step::nothing(Event::Finished)),
-            State::Trailer(left) => {
+            FlowState::Trailer(_) if at_end => Err(self.cut()),
+            FlowState::Empty | FlowState::Between if at_end => {
+                Ok(FlowStep::nothing(Event::Finished))
+            }
+            FlowState::Trailer(left) => {
                 let count = left.min(self.end - self.start);
                 self.advance(count);
                 self.state = match left - count {
-                    0 => State::Between,
-                    left => State::Trailer(left),
+                    0 => FlowState::Between,
+                    left => FlowState::Trailer(left),
                 };
-                Ok(Step::nothing(Event::Moved))
+                Ok(FlowStep::nothing(Event::Moved))
             }
-            State::Empty | State::Between => {
+            FlowState::Empty | FlowState::Between => {
                 self.begin()?;
-                Ok(Step::nothing(Event::Begin))
+                Ok(FlowStep::nothing(Event::Begin))
             }
         }
     }
@@ -211,15 +213,15 @@ impl Flow {
     }
 
     fn begin(&mut self) -> Result<(), ErrorKind> {
-        if self.state == State::Between {
+        if self.state == FlowState::Between {
             streams::next_stream(self.codec, self.ahead())?;
         }
         self.inflater.begin(self.codec);
-        self.state = State::Inside;
+        self.state = FlowState::Inside;
         Ok(())
     }
 
-    fn inflate(&mut self, out: &mut [u8], stop_at_block: bool) -> Step {
+    fn inflate(&mut self, out: &mut [u8], stop_at_block: bool) -> FlowStep {
         let input = self.buffer.get(self.start..self.end).unwrap_or_default();
         let step = self.inflater.step(input, out, stop_at_block);
         let from = self.start;
@@ -241,7 +243,7 @@ impl Flow {
                 Event::Moved
             }
         };
-        Step {
+        FlowStep {
             event,
             produced: step.produced,
             consumed: from..self.start,
@@ -249,11 +251,11 @@ impl Flow {
     }
 
     /// What follows the last block.
-    fn after(&self) -> State {
+    fn after(&self) -> FlowState {
         match (self.state, self.codec) {
-            (State::InsideBlocks, Compression::Gzip) => State::Trailer(8),
-            (State::InsideBlocks, _) => State::Trailer(4),
-            _ => State::Between,
+            (FlowState::InsideBlocks, Compression::Gzip) => FlowState::Trailer(8),
+            (FlowState::InsideBlocks, _) => FlowState::Trailer(4),
+            _ => FlowState::Between,
         }
     }
 }

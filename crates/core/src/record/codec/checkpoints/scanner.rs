@@ -6,7 +6,7 @@ use std::io::{self, Read};
 use super::super::compression::Compression;
 use super::super::input::Input;
 use super::super::libdeflate::Packer;
-use super::flow::{Bytes, Event, Flow, Step};
+use super::flow::{Bytes, Event, Flow, FlowStep};
 use super::{Checkpoints, LEVEL, STREAM};
 use crate::error::ErrorKind;
 use crate::record::codec::checkpoints::window::Probe;
@@ -126,7 +126,7 @@ impl Scanner {
         }
     }
 
-    fn note(&mut self, step: &Step, content: &[u8]) -> Result<(), ErrorKind> {
+    fn note(&mut self, step: &FlowStep, content: &[u8]) -> Result<(), ErrorKind> {
         let compressed = self.flow.taken(step);
         for pending in &mut self.pending {
             pending.probe.feed(compressed, content);

@@ -414,7 +414,7 @@ fn members_have_checkpoints_without_a_window() {
     assert!(
         checkpoints
             .iter()
-            .all(|checkpoint| checkpoint.entry == Entry::Stream)
+            .all(|checkpoint| checkpoint.entry == EntryPoint::Stream)
     );
     assert_eq!(checkpoints.to_bytes().unwrap().len(), 4 + 19 * PLACE);
 }
