@@ -61,7 +61,7 @@ class Child:
             time.sleep(0.3)
             assert self.process.poll() is None
             self.process.send_signal(signal.SIGINT)
-            self.ends_with("heard\nwent on\n")
+            self.ends_with("heard\ncontinued\n")
         finally:
             self.process.kill()
             self.process.communicate()

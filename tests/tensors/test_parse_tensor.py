@@ -314,7 +314,7 @@ BROKEN: list[tuple[Any, str]] = [
     (message_of("complex64", [1], scomplex_val=[1]), "1 numbers for values of complex64"),
     (
         message_of("string", [2], tensor_content=b"\1\1a"),
-        r"is not \[2\] lengths and the bytes of so",
+        r"is not \[2\] lengths and the bytes of that",
     ),
     (b"\x08\x01\x32\x09" + bytes(9), "a packed double list is no multiple of 8"),
     (b"\x08\x01\x12\x05\x12\x03\x12\x01\xff", "the name of a dimension is not UTF-8"),

@@ -76,7 +76,7 @@ def test_what_was_read_before_is_not_lost(tmp_path: Path) -> None:
         child.process.send_signal(signal.SIGINT)
         assert child.line() == "heard\n"
         feeder.write(data[-7:])
-    child.ends_with("3 5 5\nwent on\n")
+    child.ends_with("3 5 5\ncontinued\n")
 
 
 LONG: dict[str, str] = {
@@ -110,7 +110,7 @@ def test_a_long_call(tmp_path: Path, call: str) -> None:
     block = frames.compressed("GZIP", frames.frame(bytes(1000)) * 50_000, level=1)
     path = frames.save(tmp_path / "long.gz", block * 60)
     child = Child(BOMBARD + textwrap.dedent(LONG[call]), path)
-    child.ends_with("ready\nheard\nwent on\n")
+    child.ends_with("ready\nheard\ncontinued\n")
 
 
 def torn() -> bytes:
@@ -137,7 +137,7 @@ def test_a_long_look_for_the_way_on_after_damage(tmp_path: Path, made: Callable[
         interrupted(bombarded, list, tfrecs.salvage(path).batches(10**9))
     """
     Child(textwrap.dedent(BOMBARD) + textwrap.dedent(script), path).ends_with(
-        "ready\nheard\nwent on\n"
+        "ready\nheard\ncontinued\n"
     )
 
 

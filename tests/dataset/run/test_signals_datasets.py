@@ -89,7 +89,7 @@ def test_an_element_that_never_comes(tmp_path: Path, step: str) -> None:
         interrupted(bombarded, next, iter(ds.{step}))
     """
     Child(textwrap.dedent(BOMBARD) + textwrap.dedent(script), path).ends_with(
-        "ready\nheard\nwent on\n"
+        "ready\nheard\ncontinued\n"
     )
 
 
