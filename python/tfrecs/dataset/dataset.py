@@ -72,8 +72,8 @@ class Dataset(Transforms, Exports, Sources):
             batch always is, whatever it has. None: up to twice as many batches as threads. A
             buffered shuffle() of files that are not compressed keeps no window of more bytes
             either (None: 1 GiB), and reads its records one by one then; the order stays the same.
-        progress: Whether each pass shows on the standard error stream how far it is: with a bar of
-            tqdm's, if it is installed (extra `progress`), else with a line of text on a terminal.
+        progress: Whether each pass shows a bar on the standard error stream; it is tqdm's, and
+            nothing is shown where that is not installed (extra `progress`).
             How many elements there are is only said where that is known already (the files have
             indices) or they are small.
         on_skip: Called with a file's path and a SkippedRegion for each region that is skipped, in

@@ -1,20 +1,17 @@
-"""Bars that show how far a pass is: tqdm's where it is installed, else a line of text."""
+"""Bars that show how far a pass is: tqdm's, where it is installed."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
 from time import monotonic
-from typing import Any, Protocol, TextIO
+from typing import Any, Protocol
 
 from tfrecs._internal.optional import integration
 from tfrecs.dataset.plan.node import Node
 from tfrecs.dataset.plan.source import Root
 from tfrecs.dataset.stages.stage import Run
 from tfrecs.errors import Error
-
-# The line is written anew after that many seconds.
-PERIOD = 0.5
 
 
 class Bar(Protocol):
@@ -44,43 +41,6 @@ class Rates:
         return f"{records:,.0f} records/s, {nbytes / 1e6:,.1f} MB/s"
 
 
-class Line:
-    """A line of text on a terminal, which is written over and over."""
-
-    def __init__(self, name: str, total: int | None, rates: object, file: TextIO) -> None:
-        """Begin with none of `total` elements."""
-        self._name, self._rates, self._file = name, rates, file
-        self._total = "" if total is None else f" of {total:,}"
-        self._count, self._width = 0, 0
-        self._next = monotonic() + PERIOD
-
-    def step(self) -> None:
-        """Count one more, and show how many there were if it is time to."""
-        self._count += 1
-        now = monotonic()
-        if now >= self._next:
-            self._next = now + PERIOD
-            self._show()
-
-    def _show(self) -> None:
-        text = f"{self._name}: {self._count:,}{self._total}, {self._rates}"
-        self._file.write(f"\r{text:<{self._width}}")
-        self._file.flush()
-        self._width = len(text)
-
-    def close(self) -> None:
-        """Leave the line with what there was in the end."""
-        if self._width:
-            self._show()
-            self._file.write("\n")
-            self._file.flush()
-        self._width, self._next = 0, float("inf")
-
-    def __del__(self) -> None:
-        """Close it for whoever stops without a word."""
-        self.close()
-
-
 def bar_of(node: Node, run: Run, sources: Sequence[Root]) -> Bar | None:
     """Return a bar for a pass, if one of its sources asks for it.
 
@@ -92,7 +52,7 @@ def bar_of(node: Node, run: Run, sources: Sequence[Root]) -> Bar | None:
     try:
         leaf: Any = integration("tqdm")
     except ModuleNotFoundError:
-        return Line(name, total, rates, sys.stderr) if sys.stderr.isatty() else None
+        return None
     bar: Bar = leaf.TqdmBar(name, total, rates, sys.stderr)
     return bar
 
