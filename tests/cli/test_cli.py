@@ -271,10 +271,10 @@ def test_verify(good: Path, damaged: Path, page: Path, tmp_path: Path) -> None:
         "DAMAGED",
         "NO",
         "UNREADABLE",
-        "4",
+        "5",
     ]
     assert f"  2 records  -     {damaged}\n    record 2 at byte 34: corrupted record: " in out
-    assert "\n4 files, 5 sound records; 3 of them not sound\n" in out
+    assert "\n5 sound records in 4 files; 3 files are damaged\n" in out
 
 
 def test_verify_as_json(good: Path, damaged: Path) -> None:

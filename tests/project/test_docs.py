@@ -6,8 +6,6 @@ A docstring's examples are doctests. On a page, in the order in which they stand
 - a ```console block runs its `$ tfrecs ...` lines in a shell (others, such as `$ make`, are not
   run), and what follows a command is its output, with `...` for what varies. A command succeeds,
   unless it says `# exits with 1`;
-- what a reader need not see, such as making the input of the first example, is Python in a comment:
-  `<!-- setup ... -->`;
 - a block that cannot run here is marked on the line above: `<!-- not run: reason -->`.
 """
 
@@ -32,7 +30,7 @@ COMMAND_TIMEOUT = 120
 
 BLOCK = re.compile(
     r"(?P<not_run><!-- not run: .+? -->\n+)?"
-    r"(?:^```(?P<language>\w*)[^\n]*\n(?P<body>.*?)^```$|^<!-- setup\n(?P<setup>.*?)^-->$)",
+    r"^```(?P<language>\w*)[^\n]*\n(?P<body>.*?)^```$",
     flags=re.DOTALL | re.MULTILINE,
 )
 
@@ -47,14 +45,13 @@ class Block:
 def blocks(page: str) -> Iterator[Block]:
     """The blocks of `page` that run."""
     for match in BLOCK.finditer(page):
-        group = "setup" if match["setup"] is not None else "body"
-        kind = "python" if group == "setup" else match["language"]
+        kind = match["language"]
         if match["not_run"] or kind not in {"python", "console"}:
             continue
-        text = match[group]
+        text = match["body"]
         if kind == "python" and re.search(r"^>>> ", text, flags=re.MULTILINE):
             kind = "doctest"
-        yield Block(kind, text, page.count("\n", 0, match.start(group)) + 1)
+        yield Block(kind, text, page.count("\n", 0, match.start("body")) + 1)
 
 
 def run_python(block: Block, page: str, namespace: dict[str, Any]) -> None:
@@ -173,9 +170,9 @@ def test_a_docstring_is_found() -> None:
 
 
 PAGE = """\
-<!-- setup
+```python
 x = 1
--->
+```
 ```python
 y = x + 1
 ```

@@ -12,7 +12,7 @@ from typing import Any
 
 import needs
 
-BLOCK = re.compile(r"^(?:```python|<!-- setup)\n(.*?)^(?:```|-->)$", re.DOTALL | re.MULTILINE)
+BLOCK = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 EPOCHS = 6
 
 

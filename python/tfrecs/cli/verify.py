@@ -108,9 +108,12 @@ def _status(error: Error) -> str:
 def _sum_up(report: VerifyReport) -> None:
     wrong = len(report.errors)
     files = counted(len(report.files), "file")
-    verdict = (f"{wrong} of them not sound", "bold red") if wrong else ("all sound", "green")
+    verdict = ("all are sound", "green")
+    if wrong:
+        verdict = (f"{counted(wrong, 'file')} {plural(wrong, 'is', 'are')} damaged", "bold red")
     if len(report.files) > 1:
-        say(f"{files}, {report.records} sound {plural(report.records, 'record')}; ", verdict)
+        records = f"{report.records:,} sound {plural(report.records, 'record')}"
+        say(f"{records} in {files}; ", verdict)
 
 
 def _as_json(report: VerifyReport, salvaged: dict[str, _Salvaged]) -> dict[str, Any]:
