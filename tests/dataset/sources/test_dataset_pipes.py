@@ -33,7 +33,7 @@ def framed(records: list[bytes], tmp_path: Path) -> bytes:
 @pytest.fixture
 def pipe_of(tmp_path: Path) -> Iterator[Callable[[bytes], Path]]:
     """Make pipes through which something comes, once."""
-    pipes: list[Path] = []
+    pipes: dict[Path, threading.Thread] = {}
 
     def made(content: bytes) -> Path:
         path = tmp_path / f"pipe-{len(pipes)}"
@@ -43,14 +43,15 @@ def pipe_of(tmp_path: Path) -> Iterator[Callable[[bytes], Path]]:
             with suppress(BrokenPipeError):  # who reads has enough
                 path.write_bytes(content)
 
-        pipes.append(path)
-        threading.Thread(target=write, daemon=True).start()
+        pipes[path] = threading.Thread(target=write, daemon=True)
+        pipes[path].start()
         return path
 
     yield made
-    for path in pipes:
-        if path.exists():  # the writer no longer waits for a reader
+    for path, writer in pipes.items():
+        while writer.is_alive() and path.exists():  # it may only be about to wait for a reader
             os.close(os.open(path, os.O_RDONLY | os.O_NONBLOCK))
+            writer.join(0.02)
 
 
 def taken(elements: Iterator[Any]) -> tuple[list[Any], BaseException | None]:

@@ -1,9 +1,21 @@
-//! What is shuffled in windows: read once, in cells of some records that lie near together, and kept until no
-//! batch can need it any more.
+//! Records that are shuffled in windows, read once in cells and kept until no batch can need them.
 //!
-//! The threads share the cells. The first that needs one reads it, the others wait for it; or, rather than
-//! wait, read the one that comes next.
-
+//! ```text
+//!   order below the window   │ cell 0 │ cell 1 │ cell 2 │ cell 3 │ cell 4 │ …    each read at once, by one thread
+//!                            └──── window, first half ───┘
+//!                                              └─── second half ──┘
+//!   batch                      r17  r3  r40  r9  …                              from any cell of its window
+//! ```
+//!
+//! A record gets at most one and a half windows away from its place, so the cells that a batch can need are a range
+//! ([`Halves`]). The threads share them: the first that needs a cell reads it, others wait, or read the next one
+//! rather than wait. A cell is dropped once every batch that may need it has ended.
+//!
+//! Example: windows of 8 MiB of records of 1 KB have cells of 2 MiB, 2,000 records each. A batch of 32 shuffled records
+//! needs any of the six cells of one and a half windows; a pass reads each cell once, where single reads would be 8,000 per window.
+//!
+//! If you change this: the order of records must not depend on whether cells are used (`tests/dataset/transforms/test_windows.py`
+//! compares both), an error belongs to the batch that has the record, and nothing may wait for a thread that has ended.
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};

@@ -1,14 +1,21 @@
 //! A seeded permutation of `0..n` that takes no memory: what a global shuffle is made of.
 //!
-//! It is a generalised Feistel network (Luby and Rackoff 1988; Black and Rogaway 2002, "Ciphers with arbitrary
-//! finite domains") over the cells of a table of `rows` × `columns`, the smallest that holds `n` of them, more or
-//! less: round by round, one of the two coordinates is moved by a number that hangs on the other. Where that leads
-//! to a cell from `n` on, it is done again ("cycle walking"), which happens to few.
+//! It is a generalised Feistel network (Luby and Rackoff 1988; Black and Rogaway 2002, "Ciphers with arbitrary finite
+//! domains") over the cells of a table of `rows` × `columns`, about the smallest that holds `n`. In each round one of the two
+//! coordinates moves by a number that depends on the other, so every round can be undone. A result from `n` on goes through
+//! again ("cycle walking"), which happens to few. `n = 5`, seed 1, epoch 0:
 //!
-//! **The order is a promise**: what a seed gives is the same in every version and on every machine, because people
-//! write down how far they have come in it. Nothing here may change; the tests hold some orders, and
-//! `tests/records/index/test_gather.py` writes it down a second time.
-
+//! ```text
+//!   cells     0 1        position   0 → 4
+//!             2 3                   1 → 0
+//!             4 ·                   2 → 7 → 3    cell 7 holds nothing: once more
+//!             · ·                   3 → 1
+//!                                   4 → 2        the order is 4 0 3 1 2
+//! ```
+//!
+//! If you change this: you cannot. **The order is a promise**: a seed gives the same order in every version and on every
+//! machine, because saved states count places in it. The tests hold some orders, and
+//! `tests/records/index/test_gather.py` implements it a second time.
 /// How many pairs of rounds large orders need ...
 const PAIRS: usize = 3;
 

@@ -1,18 +1,22 @@
 //! Packed varints, many at a time.
 //!
-//! A varint says only in its last byte that it is over, and branches on lengths that nobody can foresee
-//! are what takes the time of reading them one by one. So each road here looks at a window of bytes at
-//! once: the bits that end varints, gathered in one word, say how many there are and where each begins,
-//! and all of them are cut out, and their groups of seven bits pushed together, side by side.
+//! Only the last byte of a varint says that it is over. Reading one after the other means a branch on each length,
+//! which no processor can predict. So a kernel looks at a window of bytes at once:
 //!
-//! There is a road for AVX-512 (`avx512.rs`: windows of 64 bytes), one for AVX2 (`avx2.rs`: 16 bytes) and
-//! one for every machine (`plain.rs`: 8 bytes); the best one that the processor has is chosen once.
-//! A road continues for as long as it can, and stops before what is no varint or where there is no
-//! room for another window; `plain` takes the rest, and [`Wire::varint`] says what is wrong. All agree
-//! with [`Wire::varint`], value for value and error for error: the tests compare each with it.
+//! ```text
+//!   bytes            07   ac 02   01   ff ff 03        the values 7, 300, 1, 65535
+//!   ends (high bit
+//!   is not set)       1    0  1    1    0  0  1        gathered in one word: where each begins, how many there are
+//!   cut out          07 | ac 02 | 01 | ff ff 03        one per lane
+//!   7 bits together   7 |   300 |  1 |    65535        side by side, in all lanes
+//! ```
 //!
-//! To add a road: write one as in `avx2.rs`, and name it in `ROADS`; the tests find it there.
-
+//! There is a kernel for AVX-512 (`avx512.rs`: windows of 64 bytes), one for AVX2 (`avx2.rs`: 16 bytes) and one for every
+//! machine (`plain.rs`: 8 bytes). The best that the processor has is chosen once. A kernel stops before anything that is no
+//! varint, and where there is no room for another window; `plain` takes the rest, and [`Wire::varint`] says what is wrong.
+//!
+//! If you change this: all kernels agree with [`Wire::varint`], value for value and error for error; the tests compare each of
+//! `ROADS` with it, exhaustively for short inputs. To add one, write it as in `avx2.rs` and name it in `ROADS`.
 use std::mem::MaybeUninit;
 use std::sync::LazyLock;
 

@@ -1,13 +1,24 @@
-//! Places inside a gzip or zlib file from which it can be inflated.
+//! Checkpoints: places inside a gzip or zlib file from which it can be decompressed.
 //!
 //! ```text
-//!  Scanner    inflates a file from its beginning, and notes a place every now and then
-//!  Checkpoints   the places: offset in the file, offset in the content, and what lies in front
-//!  Seeker     inflates any range of the content, from the last place before it
+//!  content    0 ──────────── 1 MiB ──────────── 2 MiB ─────── …
+//!  file       │ header, blocks │ blocks            │ blocks
+//!             0             311,204 + 5 bits    640,118 + 0 bits
+//!                           └ checkpoint 1      └ checkpoint 2
+//!                             content offset      a block begins at this bit of the file
+//!                             window: the 32 KB of content before it, as far as later blocks refer to them
+//!
+//!  Scanner      decompresses a file from its beginning, and notes a checkpoint about every MiB of content
+//!  Checkpoints  the table: offset in the file, bits of its first byte that belong to the block before, offset in the content
+//!  Seeker       decompresses any range of the content, from the last checkpoint before it
 //! ```
 //!
-//! Deflate blocks refer to up to 32 KB in front of them: the window. Of these bytes only those are kept that
-//! the blocks after really refer to (`window.rs`), the others are zero, and all are compressed.
+//! To read content from 1.5 MiB on, a `Seeker` gives checkpoint 1's window to the decompressor, skips 5 bits of the byte at
+//! 311,204, and decompresses half a MiB that nobody asked for. Of a window, only the bytes that later blocks refer to are kept
+//! (`window.rs`); the others are zero, and all are compressed.
+//!
+//! If you change this: an index holds checkpoints, so its format version must change with theirs (`record/index/`).
+//! Whatever a checkpoint says, it must lead to bytes or to an error: `tests/torture/stale.py` alters every byte of some.
 //!
 //! Bytes that are read from a checkpoint need a checksum of their own, as records have: that of the stream covers
 //! all of it, and can only be verified where all of it is decompressed. Whatever a checkpoint says, it

@@ -1,10 +1,18 @@
-//! What stands before the values of a feature in a map of features.
+//! The header of a feature: what stands before its values in a map of features.
 //!
 //! ```text
-//! 0a entry  0a name…  12 feature  kind list  [0a content]  values…
+//!   0a 0e   0a 03 61 67 65   12 07   1a 05   0a 03   07 ac 02
+//!   entry   key: "age"       feature list    content values [7, 300]
+//!      ^                        ^       ^       ^
+//!      0b + 3                   04 + 3  02 + 3  00 + 3
 //! ```
-//! Four of these bytes are lengths, and as long as each fits into a byte, all of them grow with the
-//! values, byte for byte. So for almost every feature the whole head is one addition of vectors.
+//!
+//! Four of these bytes are lengths. As long as each fits into one byte, all of them grow with the values, byte for byte.
+//! So for almost every feature the header is a constant plus the number of bytes of the values in four places: one
+//! addition of vectors. Where a length takes two bytes, the header is written field by field.
+//!
+//! If you change this: the bytes must stay those of protobuf's own writer with sorted keys
+//! (`tests/parsing/test_golden.py`), and a header may write up to a whole chunk beyond its end (`slots.rs` keeps room).
 #![allow(
     clippy::inline_always,
     reason = "a call for each value would cost more than what it does"
