@@ -104,7 +104,7 @@ def made_of(value: Any, **options: Any) -> Any:
     elements_of = importlib.import_module("tfrecs.integrations.jax.elements")
     placing = importlib.import_module("tfrecs.integrations.jax.placing")
     given = {"strings": "array", "ragged_as": "splits", "sparse_as": "bcoo", **options}
-    return elements_of.Elements(**given, placing=placing.Placing.of(None, None))(value)
+    return elements_of.JaxElements(**given, placing=placing.Placing.of(None, None))(value)
 
 
 def test_rows_of_rows() -> None:

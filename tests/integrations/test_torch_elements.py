@@ -31,7 +31,7 @@ def ds(path: Path) -> tfrecs.Dataset:
 
 def test_tensors_are_over_the_same_memory(path: Path) -> None:
     batch = next(iter(tfrecs.Dataset(path, SPEC).batch(4)))
-    made = importlib.import_module("tfrecs.integrations.torch.elements").Elements()(batch)
+    made = importlib.import_module("tfrecs.integrations.torch.elements").TorchElements()(batch)
     assert made["number"].data_ptr() == batch["number"].__array_interface__["data"][0]
     nested = batch["rows"].flat_values.__array_interface__["data"][0]
     assert made["rows"].values().data_ptr() == nested

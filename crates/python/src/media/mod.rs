@@ -1,0 +1,4 @@
+//! Images.
+
+pub mod png;
+pub mod resize;
