@@ -78,7 +78,7 @@ fn damaged_files_give_what_is_proved() {
     replay("salvage", check::salvage);
 }
 
-/// A feature in two parts, the first of whose lists ends inside a field that nobody knows.
+/// A feature in two parts, the first of whose lists ends inside an unknown field.
 #[test]
 fn a_list_in_parts_is_a_message_in_each_of_them() {
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);

@@ -262,7 +262,7 @@ class Dataset(Transforms, Exports, Sources):
         return {name: value for name, value in self.__dict__.items() if name != "_trace"}
 
     def cardinality(self) -> int | float | None:
-        """Return how many elements there are; math.inf without end; None if nobody knows.
+        """Return how many elements there are; math.inf without end; None if unknown.
 
         Files are counted for that, by an index. So it is no `len()`, which list() asks for too.
 

@@ -164,7 +164,7 @@ class Exports(ABC):
 
         A `keras.utils.PyDataset` of the batches: each epoch is a pass, `len()` is how many batches
         it has, and what `fit(shuffle=…)` is told changes nothing, as shuffle() in the plan does it
-        better. Where nobody knows how many batches there are, or there is no end, `fit` needs
+        better. Where it is unknown how many batches there are, or there is no end, `fit` needs
         `steps_per_epoch`. Ragged and sparse features become dense; padded_batch() says how.
 
         `backup(folder, save_freq)` of it is a callback that saves weights and data together, so

@@ -44,7 +44,7 @@ class CancelledError(OpError):
 
 
 class UnknownError(OpError):
-    """Nobody knows what kind of error it is."""
+    """The kind of error is unknown."""
 
 
 class InvalidArgumentError(OpError):
@@ -126,6 +126,6 @@ class DataLossError(OpError):
 
 
 class UnauthenticatedError(OpError):
-    """Nobody knows who asks."""
+    """The caller is unknown."""
 
     error_code = 16

@@ -48,7 +48,7 @@ def test_a_bar_goes_to_the_end(path: Path, shown: Terminal) -> None:
     assert "100" in said.splitlines()[-1].split("\r")[-1]
     assert said.endswith("\n")
     assert len(list(ds.shuffle(1).map(len))) == 1000
-    assert len(list(ds.filter(len).batch(10))) == 100, "nobody knows how many there are"
+    assert len(list(ds.filter(len).batch(10))) == 100, "it is unknown how many there are"
     assert shown.getvalue().count("\n") == 3, "a line for each pass"
 
 

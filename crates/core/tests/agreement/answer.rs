@@ -136,7 +136,7 @@ fn list_column(field: &Field, array: &ArrayRef, layout: &Layout) -> Column<Steps
         panic!("{field:?}")
     };
     let steps = column(item, array.as_list::<i64>().values(), layout);
-    // A step without values is no null: only where nobody knows of which type they would be.
+    // A step without values is no null: only where it is unknown of which type they would be.
     let values = steps.rows.into_iter().map(|row| match (row, steps.dtype) {
         (Some(row), _) => row,
         (None, None) => Vec::new(),

@@ -119,7 +119,7 @@ class Loader:
         """Return how many elements a pass has: files are counted for that, by an index.
 
         Raises:
-            TypeError: There is no end, or nobody knows before all is read.
+            TypeError: There is no end, or the number is unknown before all is read.
         """
         return known_length(self._node, self._ranks.part())
 

@@ -57,10 +57,10 @@ def known_length(node: Node, part: Part) -> int:
     """Return how many elements there are.
 
     Raises:
-        TypeError: There is no end, or nobody knows before all is read; as len() must.
+        TypeError: There is no end, or the number is unknown before all is read; as len() must.
     """
     length = part.length(node.length())
     if not isinstance(length, int):
-        why = "nobody knows how many there are" if length is None else "there is no end of them"
+        why = "it is unknown how many there are" if length is None else "there is no end of them"
         raise TypeError(f"this dataset's elements have no length: {why}")
     return length

@@ -87,7 +87,7 @@ class DealtIterator(Iterator[Any]):
         stripe = part.stripe
         length = node.length() if part.is_even else ENDLESS
         if length is None:
-            # Nobody knows before all is read, so each rank reads all.
+            # It is unknown before all is read, so each rank reads all.
             node = Shard(node, part.num_ranks, part.rank, part.remainder)
             stripe = replace(part, num_ranks=1, rank=0).stripe
         elif isinstance(length, int):
@@ -130,7 +130,7 @@ class DealtIterator(Iterator[Any]):
     def left(self) -> Length:
         """Return how many elements are to come, if there is one worker; files are counted for that.
 
-        math.inf without end; None if nobody knows.
+        math.inf without end; None if unknown.
         """
         length = self._part.length(_after(self._node, self._base).length())
         return length - self._given if isinstance(length, int) else length

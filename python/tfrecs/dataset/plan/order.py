@@ -14,7 +14,7 @@ from tfrecs.dataset.stages.state import Saved, State
 from tfrecs.errors import StateError
 
 Length: TypeAlias = int | float | None
-"""How many elements there are: math.inf, or None if nobody knows before it has read them."""
+"""How many elements there are: math.inf, or None if it is unknown before they are read."""
 
 ENDLESS = math.inf
 

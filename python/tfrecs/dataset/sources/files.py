@@ -134,7 +134,7 @@ class Files(
         return "\n".join([f"Dataset({files})", *(f"  {line}" for line in self.spec.lines())])
 
     def length(self) -> Length:
-        """Return how many records there are; where damage is skipped nobody knows."""
+        """Return how many records there are; where damage is skipped it is unknown."""
         return None if self.reading.skips else len(self.records)
 
     def order(self) -> RecordOrder | None:

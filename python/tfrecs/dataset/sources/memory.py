@@ -182,7 +182,7 @@ class CustomSource(
         return len(self.given), 0, None
 
     def about(self, nbytes: int, most: int) -> int:
-        """Return `most`: nobody knows how large records are."""
+        """Return `most`: it is unknown how large records are."""
         del nbytes
         return most
 

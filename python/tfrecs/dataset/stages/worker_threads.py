@@ -171,7 +171,7 @@ class _Line:
         most = self.plan.max_bytes
         if most is None or not (self.making or self.waiting):
             return True
-        # Until the first is there nobody knows how large they are.
+        # Until the first is there it is unknown how large they are.
         known = self.largest > 0
         return known and self.waiting + (self.making + 1) * self.largest <= most
 

@@ -43,7 +43,7 @@ class Where(
         return f"  .filter({self.condition!r})"
 
     def length(self) -> Length:
-        """Return None: nobody knows."""
+        """Return None: it is unknown."""
         return 0 if self.source.length() == 0 else None
 
     def choice(self) -> Choice | None:

@@ -40,7 +40,7 @@ class Interleave(
         return True
 
     def length(self) -> Length:
-        """Return None: nobody knows how long the datasets are."""
+        """Return None: it is unknown how long the datasets are."""
         return 0 if self.source.length() == 0 else None
 
     def begin(self, run: Run, saved: Saved | None) -> Stage:

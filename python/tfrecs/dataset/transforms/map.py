@@ -67,7 +67,7 @@ class Filter(
         return f"  .filter({name_of(self.predicate)})"
 
     def length(self) -> Length:
-        """Return None: nobody knows."""
+        """Return None: it is unknown."""
         return 0 if self.source.length() == 0 else None
 
     def begin(self, run: Run, saved: Saved | None) -> Stage:

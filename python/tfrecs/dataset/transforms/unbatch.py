@@ -25,7 +25,7 @@ class Unbatch(
         return "  .unbatch()"
 
     def length(self) -> Length:
-        """Return None: nobody knows how large the batches are."""
+        """Return None: it is unknown how large the batches are."""
         return 0 if self.source.length() == 0 else None
 
     def begin(self, run: Run, saved: Saved | None) -> Stage:

@@ -118,7 +118,7 @@ class Streamed(
         return "rows"
 
     def length(self) -> Length:
-        """Return None: nobody knows."""
+        """Return None: it is unknown."""
         return None
 
     def begin(self, run: Run, saved: Saved | None) -> Stage:

@@ -48,7 +48,7 @@ class _Pass:
 
     @property
     def is_over(self) -> bool:
-        """Whether all has been given; if nobody knows how much that is, it is not."""
+        """Whether all has been given; if it is unknown how much that is, it is not."""
         return self.given == self.left
 
     @property
@@ -61,7 +61,7 @@ class KerasDataset(keras.utils.PyDataset):  # type: ignore[misc, unused-ignore]
     """The batches of a dataset, for `fit`, `evaluate` and `predict` of a Keras model.
 
     Each epoch is a pass, in the order of the plan: `shuffle()` in the plan makes it another one in
-    each epoch, and what `fit(shuffle=…)` is told changes nothing. Where nobody knows how many
+    each epoch, and what `fit(shuffle=…)` is told changes nothing. Where it is unknown how many
     batches a pass has, or there is no end of them, passes follow each other without end, and `fit`
     needs `steps_per_epoch`. One object is for one `fit` at a time.
 
@@ -110,7 +110,7 @@ class KerasDataset(keras.utils.PyDataset):  # type: ignore[misc, unused-ignore]
         """Return how many batches an epoch has: files are counted for that, by an index.
 
         Raises:
-            TypeError: There is no end, or nobody knows before all is read.
+            TypeError: There is no end, or the number is unknown before all is read.
         """
         return known_length(self._node, self._ranks.part())
 
@@ -122,7 +122,7 @@ class KerasDataset(keras.utils.PyDataset):  # type: ignore[misc, unused-ignore]
     def num_batches(self) -> int | None:
         """How many batches an epoch has; within one, how many are left in the pass that it begins.
 
-        None if nobody knows, or there is no end.
+        None if it is unknown, or there is no end.
         """
         one, length = self._pass, self._ranks.part().length(self._node.length())
         if self._is_within and self._opened is None and one is not None and not one.is_over:

@@ -29,7 +29,7 @@ def fitted(kind: type[Any]) -> type[Any]:
 
         @property
         def num_batches(self) -> int | None:
-            """How many batches an epoch has; None if nobody knows."""
+            """How many batches an epoch has; None if unknown."""
             return self._keras.num_batches  # type: ignore[no-any-return]
 
         @property

@@ -63,7 +63,7 @@ class TorchDataset(IterableDataset):  # type: ignore[misc, unused-ignore]
         """Return how many elements this rank has: files are counted for that, by an index.
 
         Raises:
-            TypeError: There is no end, or nobody knows before all is read.
+            TypeError: There is no end, or the number is unknown before all is read.
         """
         return known_length(self._node, self._ranks.part())
 

@@ -130,7 +130,7 @@ class Dataset(factories.Making, Iterable[Any]):
         """Return how many elements there are.
 
         Raises:
-            TypeError: There is no end, or nobody knows.
+            TypeError: There is no end, or the number is unknown.
         """
         count = int(self.cardinality())
         if count < 0:

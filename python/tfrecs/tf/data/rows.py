@@ -96,11 +96,11 @@ class Generated(
     function: Callable[[], Iterator[Any]]
 
     def content(self) -> tuple[int, int, Any]:
-        """Return nothing: what a function yields nobody knows before."""
+        """Return nothing: what a function yields is not known before."""
         return 0, 0, None
 
     def length(self) -> Length:
-        """Return None: nobody knows."""
+        """Return None: it is unknown."""
         return None
 
     def begin(self, run: Run, saved: Saved | None) -> Stage:

@@ -74,7 +74,7 @@ class Deferred(Operators):
 
     @property  # type: ignore[misc]
     def __class__(self) -> type[Any]:
-        """Note that somebody asks for the kind of the value, which nobody knows yet."""
+        """Note that somebody asks for the kind of the value, which is not known yet."""
         note("__class__")
         return Deferred
 
@@ -83,7 +83,7 @@ class Deferred(Operators):
         """The type that it will have.
 
         Raises:
-            TypeError: Nobody knows yet.
+            TypeError: It is not known yet.
         """
         if self.known_dtype is None:
             raise self._not_yet("type")
@@ -178,7 +178,7 @@ class Deferred(Operators):
         return bool(self._now("truth value"))
 
     def __iter__(self) -> Any:
-        """Refuse: nobody knows yet how many there are."""
+        """Refuse: it is not known yet how many there are."""
         raise self._not_yet("elements")
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:

@@ -204,7 +204,7 @@ def _parts(tensors: Any) -> tuple[Any, ...]:
 
 
 def _kinds(tensors: Any, shapes: Any, many: bool) -> tuple[list[Any], Any]:
-    """Return types and shapes of the elements of a queue, None where nobody knows yet."""
+    """Return types and shapes of the elements of a queue, None where unknown yet."""
     parts = _parts(tensors)
     dtypes = [getattr(one, "known_dtype", None) for one in parts]
     if shapes is None:

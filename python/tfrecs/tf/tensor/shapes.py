@@ -193,7 +193,7 @@ def _dimension(given: Any) -> int | None:
 
 
 class UnknownShape(TensorShape):
-    """What `tf.TensorShape(None)` is: nobody knows how many dimensions there are."""
+    """What `tf.TensorShape(None)` is: it is unknown how many dimensions there are."""
 
     __slots__ = ()
 
