@@ -164,3 +164,27 @@ def test_a_watch_gives_what_it_watches() -> None:
     assert (meter.read()[0], watch.meter) == (3, meter)
     with pytest.raises(TypeError, match="Iterator"):
         _core.Watch([1], meter)  # type: ignore[arg-type]
+
+
+TABLE = """\
+step                            elements  per second    MB/s   busy s  waiting s
+Dataset('/data/train.tfrec…    1,000,000     250,000    38.0     0.31       0.00
+  .shuffle(1)
+  .batch(256)                      3,907         977             0.02       0.00
+  .map(nnnnnnnnnnnnnnnnnnn…          100          25             3.56       0.10
+  .map(nnnnnnnnnnnnnnnnnnn)          100          25             0.00       0.00
+what iterates                                                    0.25       3.75
+4.00 s; the slowest is .map(nnnnnnnnnnnnnnnnnnnn), for 89% of the time"""
+
+
+def test_the_table_as_it_is_printed() -> None:
+    steps = (
+        StepTimings("Dataset('/data/train.tfrecord')", None, 10**6, 152 * 10**6, 0.31, 0, 0.3, 2),
+        StepTimings("  .shuffle(1)"),
+        StepTimings("  .batch(256)", 3907, busy=0.02, awaited=0.2),
+        StepTimings("  .map(nnnnnnnnnnnnnnnnnnnn)", 100, busy=3.56, waiting=0.1, awaited=3.9),
+        StepTimings("  .map(nnnnnnnnnnnnnnnnnnn)", 100, awaited=0.1),
+    )
+    made = DatasetTimings(0, 4.0, 100, 10**6, 152 * 10**6, 0.25, steps)
+    assert repr(made) == TABLE
+    assert max(map(len, TABLE.splitlines())) == 80
