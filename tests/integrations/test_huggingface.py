@@ -435,6 +435,15 @@ def test_images(tmp_path: Path) -> None:
     assert pixels == [one.tolist() for one in images]
 
 
+@pytest.mark.parametrize("size", [None, 2])
+def test_conditions_choose_rows(size: int | None) -> None:
+    stored = datasets.Dataset.from_dict({"n": list(range(7)), "text": list("abcdefg")})
+    ds = tfrecs.Dataset.from_hf(stored, batch_size=size).filter(tfrecs.col("n") % 3 == 1)
+    found = list(ds if size is None else ds.unbatch())
+    assert [int(row["n"]) for row in found] == [1, 4]
+    assert [bytes(np.asarray(row["text"])[()]) for row in found] == [b"b", b"e"]
+
+
 def test_sounds(tmp_path: Path) -> None:
     path = tmp_path / "sounds.tfrecord"
     with tfrecs.RecordWriter(path) as out:
