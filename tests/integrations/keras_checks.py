@@ -77,13 +77,13 @@ def watched(ds: tfrecs.Dataset, *keys: Any) -> Any:
     data = ds.to_keras(*keys or ("y", None))
     take = type(data).__getitem__
 
-    class Watched(type(data)):  # type: ignore[misc]
+    class Metered(type(data)):  # type: ignore[misc]
         def __getitem__(self, index: int) -> Any:
             batch = take(self, index)
             self.last = batch[0].pop("number").ravel().tolist()
             return batch[0]["x"], batch[1]
 
-    data.__class__ = Watched
+    data.__class__ = Metered
     return data
 
 

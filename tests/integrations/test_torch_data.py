@@ -21,7 +21,7 @@ import pytest
 from loading import PLANS, RECORDS, SPEC, dealt, divided, elements, expected, numbers, write
 
 import tfrecs
-from tfrecs.dataset.distributed.shard_iterator import DealtIterator, Part
+from tfrecs.dataset.distributed.shard_iterator import Part, ShardIterator
 from tfrecs.errors import MissingFileError
 
 torch = needs.optional("torch")
@@ -153,7 +153,7 @@ def test_ranks_and_workers_divide_one_order(
 def rank_of(ds: tfrecs.Dataset, part: Part, workers: int) -> list[Any]:
     """What a DataLoader gives a rank, without its processes."""
     return dealt(
-        DealtIterator(ds.node, 0, replace(part, worker=worker, num_workers=workers))
+        ShardIterator(ds.node, 0, replace(part, worker=worker, num_workers=workers))
         for worker in range(workers)
     )
 

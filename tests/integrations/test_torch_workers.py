@@ -19,7 +19,7 @@ from loading import PLANS, SPEC, dealt, elements, expected, numbers, plain, writ
 
 import tfrecs
 from tfrecs import StateError
-from tfrecs.dataset.distributed.shard_iterator import DealtIterator, Part, given_by
+from tfrecs.dataset.distributed.shard_iterator import Part, ShardIterator, given_by
 
 torch = needs.optional("torch")
 stateful = needs.optional("torchdata.stateful_dataloader")
@@ -46,7 +46,7 @@ def ds(path: Path) -> tfrecs.Dataset:
 def workers_of(ds: tfrecs.Dataset, part: Part, workers: int, epoch: int = 0, base: int = 0) -> Any:
     """What each worker of a rank iterates over, without processes."""
     return [
-        DealtIterator(ds.node, epoch, replace(part, worker=worker, num_workers=workers), base)
+        ShardIterator(ds.node, epoch, replace(part, worker=worker, num_workers=workers), base)
         for worker in range(workers)
     ]
 

@@ -52,7 +52,10 @@ def check_batch(
 ) -> bool:
     features, given = reference.build(tfrecs, spec), FORMS[form](list(records))
     return check(
-        lambda: tfrecs.parse_example(given, features), expected, numbered=True, lazily=lazily
+        lambda: tfrecs.parse_example(given, features),
+        expected,
+        numbered=True,
+        lazily=lazily,
     )
 
 
@@ -67,7 +70,11 @@ def check_single(record: bytes, spec: Spec, expected: Any, lazily: Any = None) -
 
 
 def check(
-    call: Callable[[], Any], expected: Callable[[], Columns], *, numbered: bool, lazily: Any = None
+    call: Callable[[], Any],
+    expected: Callable[[], Columns],
+    *,
+    numbered: bool,
+    lazily: Any = None,
 ) -> bool:
     """Our call gives what is expected, or fails for one of the expected faults; True if it gives.
 

@@ -14,7 +14,7 @@ use tfrecs_core::ErrorKind;
 use tfrecs_core::pipeline::gather::Pool;
 use tfrecs_core::record::format::frame::{FOOTER, HEADER, footer, header};
 use tfrecs_core::record::index::indexed_file::{IndexedFile, count};
-use tfrecs_core::record::{Hops, Picked, ReadOptions, RecordReader, Records, Sequence};
+use tfrecs_core::record::{HeaderScanner, Picked, ReadOptions, RecordReader, Records, Sequence};
 
 /// Few and many: segments are cut, and index blocks are full, beyond 64 records.
 const COUNTS: [usize; 6] = [0, 1, 2, 63, 65, 1000];
@@ -111,8 +111,9 @@ fn a_file_cut_anywhere_while_it_is_read() {
         std::fs::write(&path, &whole).unwrap();
         let size = whole.len() as u64;
         let shared: Arc<Path> = Arc::from(path.as_path());
-        let mut hops = Hops::new(File::open(&path).unwrap(), &shared, size, 0, 0);
-        let extent = hops.find(records, usize::MAX).unwrap().unwrap();
+        let mut header_scanner =
+            HeaderScanner::new(File::open(&path).unwrap(), &shared, size, 0, 0);
+        let extent = header_scanner.find(records, usize::MAX).unwrap().unwrap();
         assert_eq!(extent.len(), records);
         File::options()
             .write(true)

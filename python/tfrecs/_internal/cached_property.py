@@ -6,7 +6,7 @@ from typing import Any, Generic, TypeVar, overload
 T = TypeVar("T")
 
 
-class lazily(Generic[T]):  # noqa: N801 - a decorator, as property
+class cached_property(Generic[T]):  # noqa: N801 - a decorator, as property
     """functools.cached_property without the lock that it has before Python 3.12.
 
     One lock for all objects, held while the files are opened, would be held for ever in a process
@@ -23,10 +23,10 @@ class lazily(Generic[T]):  # noqa: N801 - a decorator, as property
         self._name = name
 
     @overload
-    def __get__(self, instance: None, owner: type) -> "lazily[T]": ...
+    def __get__(self, instance: None, owner: type) -> "cached_property[T]": ...
     @overload
     def __get__(self, instance: object, owner: type) -> T: ...
-    def __get__(self, instance: object, owner: type) -> "lazily[T] | T":
+    def __get__(self, instance: object, owner: type) -> "cached_property[T] | T":
         """Return what was worked out; the next time Python finds that by itself."""
         if instance is None:
             return self

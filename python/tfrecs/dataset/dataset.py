@@ -20,7 +20,7 @@ from tfrecs.dataset.plan.node import Node
 from tfrecs.dataset.plan.source import roots_of
 from tfrecs.dataset.plan.spec import Spec
 from tfrecs.dataset.run.iterator import DatasetIterator
-from tfrecs.dataset.run.pass_log import Trace
+from tfrecs.dataset.run.pass_log import PassLog
 from tfrecs.dataset.run.timings import DatasetTimings
 from tfrecs.dataset.sources.factory import Sources, source_of
 from tfrecs.dataset.sources.files import Reading
@@ -102,7 +102,7 @@ class Dataset(Transforms, Exports, Sources):
     """
 
     # What is known of the pass that began last.
-    _trace: Trace | None = None
+    _log: PassLog | None = None
 
     def __init__(
         self,
@@ -233,7 +233,7 @@ class Dataset(Transforms, Exports, Sources):
         """
         self._epoch += 1
         iterator = DatasetIterator(self._node, Run(self._epoch - 1))
-        self._trace = iterator.trace
+        self._log = iterator.log
         return iterator
 
     def timings(self) -> DatasetTimings:
@@ -254,12 +254,12 @@ class Dataset(Transforms, Exports, Sources):
             >>> timings.elements, timings.records, timings.nbytes
             (4, 7, 28)
         """
-        trace = self._trace or Trace(self._node, Run(self._epoch))
-        return trace.timings()
+        log = self._log or PassLog(self._node, Run(self._epoch))
+        return log.timings()
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave after what was measured in this process."""
-        return {name: value for name, value in self.__dict__.items() if name != "_trace"}
+        return {name: value for name, value in self.__dict__.items() if name != "_log"}
 
     def cardinality(self) -> int | float | None:
         """Return how many elements there are; math.inf without end; None if unknown.

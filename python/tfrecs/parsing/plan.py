@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from tfrecs._internal.cached_property import lazily
+from tfrecs._internal.cached_property import cached_property
 from tfrecs._internal.native_types import NativeFeature
 from tfrecs.errors import SpecError, feature_error
 from tfrecs.features import (
@@ -91,7 +91,7 @@ class Plan:
     parts: dict[str, Part] = field(default_factory=dict)
     _claims: dict[str, "_Claim"] = field(default_factory=dict)
 
-    @lazily
+    @cached_property
     def checked(self) -> list[str]:
         """The features whose making finds faults of records."""
         return [

@@ -12,7 +12,7 @@ import pytest
 
 import tfrecs
 from tfrecs.dataset.distributed.ranks import Ranks
-from tfrecs.dataset.distributed.shard_iterator import DealtIterator, Given, Part, given_by
+from tfrecs.dataset.distributed.shard_iterator import Given, Part, ShardIterator, given_by
 
 RECORDS = 53
 
@@ -37,11 +37,11 @@ def as_list(element: Any) -> Any:
     return element.tolist() if hasattr(element, "tolist") else element
 
 
-def state_of(it: DealtIterator) -> Any:
+def state_of(it: ShardIterator) -> Any:
     return json.loads(json.dumps(it.state_dict()))
 
 
-def in_turn(iterators: list[DealtIterator]) -> list[Any]:
+def in_turn(iterators: list[ShardIterator]) -> list[Any]:
     rounds = itertools.zip_longest(*iterators)
     return [as_list(one) for some in rounds for one in some if one is not None]
 
@@ -54,9 +54,9 @@ def test_other_ranks_resume_from_one_ranks_state(
     ds = MAKES[make](tfrecs.Dataset(path))
     order = [as_list(one) for one in ds]
     for steps, rank in itertools.product([0, 1, 3], range(before)):
-        it = DealtIterator(ds.node, 0, Part(rank, before, "uneven"))
+        it = ShardIterator(ds.node, 0, Part(rank, before, "uneven"))
         assert [as_list(one) for one in itertools.islice(it, steps)] == order[rank::before][:steps]
-        others = [DealtIterator(ds.node, 0, Part(other, after, "uneven")) for other in range(after)]
+        others = [ShardIterator(ds.node, 0, Part(other, after, "uneven")) for other in range(after)]
         for other in others:
             other.load_state_dict(state_of(it))
         assert in_turn(others) == order[steps * before :]
@@ -65,7 +65,7 @@ def test_other_ranks_resume_from_one_ranks_state(
 def test_the_state_of_one_rank_is_that_of_a_whole_pass(path: Path) -> None:
     """It names no stripe, so that releases before and after agree on the state."""
     ds = tfrecs.Dataset(path).shuffle(3)
-    it = DealtIterator(ds.node, 0, Part(0, 1, "uneven"))
+    it = ShardIterator(ds.node, 0, Part(0, 1, "uneven"))
     whole = iter(ds)
     assert [next(it) for _ in range(4)] == [next(whole) for _ in range(4)]
     assert state_of(it)["at"] == json.loads(json.dumps(whole.state_dict()))
@@ -76,7 +76,7 @@ def test_a_state_of_other_ranks_is_loaded_again(path: Path) -> None:
     ds = tfrecs.Dataset(path).shuffle(3)
     order, at, states = [*ds], 0, None
     for ranks, steps in ((3, 4), (2, 5), (1, 6)):
-        its = [DealtIterator(ds.node, 0, Part(rank, ranks, "uneven")) for rank in range(ranks)]
+        its = [ShardIterator(ds.node, 0, Part(rank, ranks, "uneven")) for rank in range(ranks)]
         for it in its:
             if states is not None:
                 it.load_state_dict(states)
@@ -91,7 +91,7 @@ def test_the_states_of_all_workers_are_one_number(path: Path, workers: int, give
     ds = tfrecs.Dataset(path).batch(4)
     states = []
     for worker in range(workers):
-        it = DealtIterator(ds.node, 2, Part(worker=worker, num_workers=workers))
+        it = ShardIterator(ds.node, 2, Part(worker=worker, num_workers=workers))
         list(itertools.islice(it, -(-(given - worker) // workers)))
         states.append(state_of(it))
     found = given_by(ds.node, "drop", states)
@@ -102,13 +102,13 @@ def test_the_states_of_all_workers_are_one_number(path: Path, workers: int, give
 
 def test_another_number_of_workers_needs_all_their_states(path: Path) -> None:
     ds = tfrecs.Dataset(path).batch(4)
-    it = DealtIterator(ds.node, 0, Part(0, 2, worker=1, num_workers=2))
+    it = ShardIterator(ds.node, 0, Part(0, 2, worker=1, num_workers=2))
     next(it)
-    other = DealtIterator(ds.node, 0, Part(1, 2, worker=1, num_workers=2))
+    other = ShardIterator(ds.node, 0, Part(1, 2, worker=1, num_workers=2))
     with pytest.raises(tfrecs.StateError, match="one of rank 0 of 2, and here is rank 1 of 2: "):
         other.load_state_dict(state_of(it))
     with pytest.raises(tfrecs.StateError, match="same number of workers"):
-        DealtIterator(ds.node, 0, Part(0, 2)).load_state_dict(state_of(it))
+        ShardIterator(ds.node, 0, Part(0, 2)).load_state_dict(state_of(it))
 
 
 def test_a_wrong_remainder_names_those_there_are(path: Path) -> None:

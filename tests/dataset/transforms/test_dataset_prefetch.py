@@ -12,7 +12,7 @@ import pytest
 
 import tfrecs
 from tfrecs import tf
-from tfrecs.dataset.distributed.loader import Here, Loader
+from tfrecs.dataset.distributed.loader import HostMemory, Loader
 from tfrecs.dataset.distributed.ranks import Ranks
 
 COUNT = 24
@@ -88,7 +88,7 @@ def test_bytes_bound_what_is_ahead_but_one(path: Path) -> None:
 def test_a_loader_has_n_under_way_beside_the_one_in_use(path: Path, n: int) -> None:
     events = Events()
     node = tfrecs.Dataset(path).node
-    for _ in Loader(node, 0, Ranks(None, None, "drop", lambda: None), events.make, Here(), n):
+    for _ in Loader(node, 0, Ranks(None, None, "drop", lambda: None), events.make, HostMemory(), n):
         events.take(n)
     assert (events.taken, events.most) == (COUNT, n + 1)
 

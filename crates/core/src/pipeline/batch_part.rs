@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::error::Result;
-use crate::record::{Extent, Lent, Picked, Records};
+use crate::record::{BufferPool, Extent, Picked, Records};
 
 /// Records of a batch that lie in one file, and whose data nobody has checked yet.
 pub enum BatchPart {
@@ -44,19 +44,19 @@ impl BatchPart {
     pub(crate) fn records(
         &self,
         range: Range<usize>,
-        lent: &mut Lent,
+        buffers: &mut BufferPool,
         verify: bool,
     ) -> Result<Records> {
         let records = match self {
             Self::Read(records) => records.slice(range),
             Self::Found(extent) => {
                 // Without memory for it, reading says so, and of which record.
-                let buffer = lent.take(extent.bytes()).unwrap_or_default();
+                let buffer = buffers.take(extent.bytes()).unwrap_or_default();
                 let records = extent.read(range.start..range.end.min(extent.len()), buffer)?;
-                records.lend(lent);
+                records.recycle_to(buffers);
                 records
             }
-            Self::Picked(picked) => return Ok(picked.copied(lent)?.slice(range)),
+            Self::Picked(picked) => return Ok(picked.copied(buffers)?.slice(range)),
         };
         if verify {
             records.verify(0..records.len())?;

@@ -25,7 +25,7 @@ use crate::error::{ErrorKind, Result};
 use crate::pipeline::order::Halves;
 use crate::pipeline::pick::Pick;
 use crate::pipeline::pool::Pool;
-use crate::record::{Lent, Picked, Records, Sequence};
+use crate::record::{BufferPool, Picked, Records, Sequence};
 use crate::runtime::interrupt;
 
 /// How long waiting continues before it is asked whether it is wanted still.
@@ -49,7 +49,7 @@ const MOST_SHARE: u64 = 8;
 const MOST_HELD: u64 = 1 << 30;
 
 /// Buffers of larger cells are not kept for others.
-const MOST_LENT: usize = 8 << 20;
+const MOST_RECYCLED: usize = 8 << 20;
 
 /// Which epoch a cell belongs to, and its number there.
 type Key = (u64, u64);
@@ -58,7 +58,7 @@ type Key = (u64, u64);
 type RecordInCell = (u32, u32);
 
 /// The cells of a pass.
-pub(crate) struct Cells {
+pub(crate) struct BlockCache {
     sequence: Arc<Sequence>,
     halves: Halves,
     epoch: u64,
@@ -76,7 +76,7 @@ struct CacheState {
     /// Where the batches in the making begin.
     making: BTreeSet<u64>,
     /// Buffers of cells that nobody needs any more.
-    lent: Lent,
+    buffers: BufferPool,
 }
 
 enum Cell {
@@ -95,7 +95,7 @@ enum Next {
     GiveUp,
 }
 
-impl Cells {
+impl BlockCache {
     /// The cells of a pass, if its order has windows, and to read them is less work than to read its records
     /// one by one.
     pub fn of(pick: &Pick) -> Option<Self> {
@@ -133,7 +133,7 @@ impl Cells {
         let gone = std::mem::replace(&mut state.cells, kept);
         for cell in gone.values() {
             if let Cell::There(records) = cell {
-                records.lend_up_to(MOST_LENT, &mut state.lent);
+                records.lend_up_to(MOST_RECYCLED, &mut state.buffers);
             }
         }
         drop(state);
@@ -245,8 +245,8 @@ impl Cells {
         self.halves.lower().fill(positions, epoch, &mut records)?;
         crate::pipeline::pick::indices_of(&records, &mut indices)?;
         self.sequence.read_into(&indices, |size| {
-            let old = self.lock().lent.take_back(size);
-            old.or_else(|| Lent::default().take(size))
+            let old = self.lock().buffers.take_back(size);
+            old.or_else(|| BufferPool::default().take(size))
         })
     }
 

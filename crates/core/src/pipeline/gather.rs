@@ -9,12 +9,12 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::pipeline::batch_part::BatchPart;
-use crate::pipeline::block_cache::Cells;
+use crate::pipeline::block_cache::BlockCache;
 use crate::pipeline::order::Order;
-use crate::pipeline::output::{BatchInput, Output, room};
+use crate::pipeline::output::{BatchInput, Output, budget};
 use crate::pipeline::pick::indices_of;
 use crate::pipeline::scan::Scan;
-use crate::record::{Lent, Records};
+use crate::record::{BufferPool, Records};
 use crate::runtime::ordered_workers::Ordered;
 
 pub use crate::pipeline::pick::Pick;
@@ -36,7 +36,7 @@ where
         )));
     }
     pick.pool.prepare();
-    let cells = Cells::of(pick).map(Arc::new);
+    let cells = BlockCache::of(pick).map(Arc::new);
     let (mut batches, begun) = (Batches::new(pick), cells.clone());
     let next = move || {
         let positions = batches.next()?;
@@ -61,7 +61,7 @@ where
     };
     Ordered::within(
         pick.threads,
-        room(pick.threads, pick.most_ahead),
+        budget(pick.threads, pick.most_ahead),
         next,
         make,
     )
@@ -129,21 +129,21 @@ struct Reader {
     order: Order,
     epoch: u64,
     /// What the records are taken from, if they are not read one by one.
-    cells: Option<Arc<Cells>>,
-    lent: Lent,
+    cells: Option<Arc<BlockCache>>,
+    buffers: BufferPool,
     /// Which records the batch has.
     records: Vec<u64>,
     indices: Vec<usize>,
 }
 
 impl Reader {
-    fn new(pick: &Pick, cells: Option<Arc<Cells>>) -> Self {
+    fn new(pick: &Pick, cells: Option<Arc<BlockCache>>) -> Self {
         Self {
             cells,
             pool: pick.pool.clone(),
             order: pick.order.clone(),
             epoch: pick.epoch,
-            lent: Lent::default(),
+            buffers: BufferPool::default(),
             records: Vec::new(),
             indices: Vec::new(),
         }
@@ -152,7 +152,7 @@ impl Reader {
     fn records(&mut self, positions: Range<u64>) -> Result<Records> {
         let part = self.part(positions)?;
         // Records that are read one by one are checked as they are.
-        part.records(0..part.len(), &mut self.lent, false)
+        part.records(0..part.len(), &mut self.buffers, false)
     }
 
     fn part(&mut self, positions: Range<u64>) -> Result<BatchPart> {
@@ -164,7 +164,7 @@ impl Reader {
         self.records.clear();
         self.order.fill(positions, self.epoch, &mut self.records)?;
         indices_of(&self.records, &mut self.indices)?;
-        let records = self.pool.read_alone(&self.indices, &mut self.lent);
+        let records = self.pool.read_alone(&self.indices, &mut self.buffers);
         records.map(BatchPart::Read)
     }
 }

@@ -11,7 +11,7 @@ use crate::pipeline::batch_decoder::BatchDecoder;
 use crate::pipeline::batch_part::BatchPart;
 use crate::pipeline::sound::{Sound, up_to_error};
 use crate::record::Records;
-use crate::runtime::ordered_workers::Room;
+use crate::runtime::ordered_workers::Budget;
 
 /// The records of one batch, which have been found and perhaps not been read.
 pub trait BatchInput {
@@ -101,9 +101,9 @@ impl<D: Decode<Batch: Send + 'static>> Output for ColumnsAndRecords<D> {
     }
 }
 
-/// Room for as many batches that wait as are in the making, and that many bytes.
-pub(crate) fn room<T: Weighed>(threads: usize, bytes: usize) -> Room<Result<T>> {
-    Room {
+/// Budget for as many batches that wait as are in the making, and that many bytes.
+pub(crate) fn budget<T: Weighed>(threads: usize, bytes: usize) -> Budget<Result<T>> {
+    Budget {
         results: 2 * threads,
         bytes,
         weigh: |batch| batch.as_ref().map_or(0, Weighed::record_bytes),

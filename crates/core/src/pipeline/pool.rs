@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
-use crate::record::{Lent, Records, Sequence};
+use crate::record::{BufferPool, Records, Sequence};
 
 /// Records, any of which can be had at once.
 #[derive(Clone)]
@@ -37,10 +37,14 @@ impl Pool {
         }
     }
 
-    /// The records at `indices`, in this order; those of files in a buffer of `lent` if one is free.
-    pub(crate) fn read_alone(&self, indices: &[usize], lent: &mut Lent) -> Result<Records> {
+    /// The records at `indices`, in this order; those of files in a buffer of `buffers` if one is free.
+    pub(crate) fn read_alone(
+        &self,
+        indices: &[usize],
+        buffers: &mut BufferPool,
+    ) -> Result<Records> {
         match self {
-            Self::Files(sequence) => sequence.read_alone(indices, lent),
+            Self::Files(sequence) => sequence.read_alone(indices, buffers),
             Self::Memory(records) => {
                 let some = records.take(indices);
                 some.ok_or_else(|| Error::spec("there is no such record"))

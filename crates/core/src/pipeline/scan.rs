@@ -10,11 +10,11 @@ use std::sync::{Arc, Mutex};
 
 use crate::error::{Error, Result};
 use crate::pipeline::batch_part::BatchPart;
-use crate::pipeline::output::{BatchInput, Output, room};
+use crate::pipeline::output::{BatchInput, Output, budget};
 use crate::pipeline::sound::joined;
 use crate::record::salvage::SkippedRegion;
 use crate::record::storage::identity::Samples;
-use crate::record::{Lent, ReadOptions, Records};
+use crate::record::{BufferPool, ReadOptions, Records};
 use crate::runtime::ordered_workers::Ordered;
 use shard::Shard;
 
@@ -69,14 +69,14 @@ where
     let (mut feed, verify) = (Feed::new(request), request.verifies());
     Ordered::within(
         request.threads,
-        room(request.threads, request.most_ahead),
+        budget(request.threads, request.most_ahead),
         move || feed.next_batch().transpose(),
         || {
-            let (mut output, mut lent) = (output(), Lent::default());
+            let (mut output, mut buffers) = (output(), BufferPool::default());
             move |parts: Result<Vec<BatchPart>>| {
                 output.make(&mut Scanned {
                     parts: parts?,
-                    lent: &mut lent,
+                    buffers: &mut buffers,
                     verify,
                 })
             }
@@ -87,7 +87,7 @@ where
 /// The records of a batch, in parts that nobody has checked yet.
 struct Scanned<'a> {
     parts: Vec<BatchPart>,
-    lent: &'a mut Lent,
+    buffers: &'a mut BufferPool,
     verify: bool,
 }
 
@@ -102,7 +102,7 @@ impl BatchInput for Scanned<'_> {
             let start = range.start.saturating_sub(begin);
             let end = range.end.saturating_sub(begin).min(part.len());
             if start < end {
-                read.push(part.records(start..end, self.lent, self.verify)?);
+                read.push(part.records(start..end, self.buffers, self.verify)?);
             }
             begin += part.len();
         }

@@ -93,7 +93,7 @@ fn spawn(number: usize, job: impl FnOnce() + Send + 'static) -> Result<()> {
 }
 
 /// How much may be waiting, or in the making.
-pub struct Room<T> {
+pub struct Budget<T> {
     /// How many results may wait.
     pub results: usize,
     /// Results of that many bytes together, if they are as large as the largest so far. The one that is wanted next
@@ -116,7 +116,7 @@ struct Shared<T> {
     /// A result has come, or a worker has gone.
     came: Condvar,
     /// There is room for another result, or nobody wants any more.
-    room: Condvar,
+    budget: Condvar,
     stop: Arc<AtomicBool>,
     /// Set when all waits for a result must end.
     closing: Arc<AtomicBool>,
@@ -129,7 +129,7 @@ struct WorkState<T> {
     results: VecDeque<Option<(T, usize)>>,
     /// The number of the result to hand out next.
     first: usize,
-    room: Room<T>,
+    budget: Budget<T>,
     /// How many bytes the results have that wait, and the largest so far.
     waiting: usize,
     largest: usize,
@@ -156,21 +156,21 @@ impl<T: Send + 'static> Ordered<T> {
         J: Send + 'static,
         W: FnMut(J) -> T + Send + 'static,
     {
-        let room = Room {
+        let budget = Budget {
             results: ahead,
             bytes: usize::MAX,
             weigh: |_| 0,
         };
-        Self::within(threads, room, source, make_worker)
+        Self::within(threads, budget, source, make_worker)
     }
 
-    /// The same, with so much room for results.
+    /// The same, with a budget for results.
     ///
     /// # Errors
     /// As for [`start`](Self::start).
     pub fn within<J, W>(
         threads: usize,
-        room: Room<T>,
+        budget: Budget<T>,
         source: impl FnMut() -> Option<J> + Send + 'static,
         mut make_worker: impl FnMut() -> W,
     ) -> Result<Self>
@@ -182,7 +182,7 @@ impl<T: Send + 'static> Ordered<T> {
             state: Mutex::new(WorkState {
                 results: VecDeque::new(),
                 first: 0,
-                room,
+                budget,
                 waiting: 0,
                 largest: 0,
                 making: 0,
@@ -190,7 +190,7 @@ impl<T: Send + 'static> Ordered<T> {
                 workers: 0,
             }),
             came: Condvar::new(),
-            room: Condvar::new(),
+            budget: Condvar::new(),
             stop: Arc::new(AtomicBool::new(false)),
             closing: Arc::new(AtomicBool::new(false)),
             worked: AtomicU64::new(0),
@@ -232,7 +232,7 @@ impl<T: Send + 'static> Ordered<T> {
         let mut state = self.shared.lock();
         loop {
             if let Some(result) = state.take_first() {
-                self.shared.room.notify_all();
+                self.shared.budget.notify_all();
                 return Ok(Some(result));
             }
             if state.end == Some(state.first) {
@@ -266,7 +266,7 @@ impl<T: Send + 'static> Ordered<T> {
         self.check_process()?;
         let result = self.shared.lock().take_first();
         if result.is_some() {
-            self.shared.room.notify_all();
+            self.shared.budget.notify_all();
         }
         Ok(result)
     }
@@ -301,7 +301,7 @@ impl<T> Drop for Ordered<T> {
         }
         self.shared.stop.store(true, Ordering::Relaxed);
         let mut state = self.shared.lock();
-        self.shared.room.notify_all();
+        self.shared.budget.notify_all();
         let until = Instant::now() + self.farewell;
         while state.workers > 0 {
             let left = until.saturating_duration_since(Instant::now());
@@ -325,7 +325,7 @@ impl<T> Shared<T> {
         let mut state = self.lock();
         while !state.has_room(number) && !self.stopped() {
             state = self
-                .room
+                .budget
                 .wait(state)
                 .unwrap_or_else(PoisonError::into_inner);
         }
@@ -344,7 +344,7 @@ impl<T> Shared<T> {
     fn put(&self, number: usize, result: T) {
         let mut state = self.lock();
         let place = number - state.first;
-        let bytes = (state.room.weigh)(&result);
+        let bytes = (state.budget.weigh)(&result);
         while state.results.len() <= place {
             state.results.push_back(None);
         }
@@ -355,7 +355,7 @@ impl<T> Shared<T> {
         state.waiting += bytes;
         if bytes > 0 && state.largest == 0 {
             // Now that one is known there may be room.
-            self.room.notify_all();
+            self.budget.notify_all();
         }
         state.largest = state.largest.max(bytes);
         if place == 0 {
@@ -375,13 +375,13 @@ impl<T> WorkState<T> {
 
     /// Whether result `number` may be made.
     fn has_room(&self, number: usize) -> bool {
-        if number <= self.first || self.room.bytes == usize::MAX {
-            return number < self.first.saturating_add(self.room.results.max(1));
+        if number <= self.first || self.budget.bytes == usize::MAX {
+            return number < self.first.saturating_add(self.budget.results.max(1));
         }
         let more = self.largest.saturating_mul(self.making + 1);
-        number < self.first.saturating_add(self.room.results)
+        number < self.first.saturating_add(self.budget.results)
             && self.largest > 0
-            && self.waiting.saturating_add(more) <= self.room.bytes
+            && self.waiting.saturating_add(more) <= self.budget.bytes
     }
 }
 
@@ -444,7 +444,7 @@ impl<T> Drop for AtWork<T> {
             self.0.stop.store(true, Ordering::Relaxed);
         }
         self.0.lock().workers -= 1;
-        self.0.room.notify_all();
+        self.0.budget.notify_all();
         self.0.came.notify_all();
     }
 }

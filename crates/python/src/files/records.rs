@@ -9,7 +9,7 @@ use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyIterator, PyType};
 use tfrecs_core::Error;
 use tfrecs_core::error::counted;
-use tfrecs_core::record::{Digest, Lent, Picked, Records};
+use tfrecs_core::record::{BufferPool, Digest, Picked, Records};
 
 use crate::arrays::borrowed::borrow;
 use crate::arrays::columns::PyBuffer;
@@ -188,7 +188,7 @@ pub fn pick_records(
         picks.extend(places.iter().map(|&place| (part, as_u32(place))));
         parts.push(records.0.clone());
     }
-    let picked = py.detach(|| Picked::new(parts, picks).copied(&mut Lent::default()));
+    let picked = py.detach(|| Picked::new(parts, picks).copied(&mut BufferPool::default()));
     picked.map(PyRecords).or_raise(py)
 }
 

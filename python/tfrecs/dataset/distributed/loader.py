@@ -15,7 +15,7 @@ from typing import Any, Protocol, Self, TypeAlias
 
 from tfrecs import _core
 from tfrecs.dataset.distributed.ranks import Ranks, known_length
-from tfrecs.dataset.distributed.shard_iterator import DealtIterator
+from tfrecs.dataset.distributed.shard_iterator import ShardIterator
 from tfrecs.dataset.plan.node import Node
 from tfrecs.dataset.run.timings import DatasetTimings
 
@@ -23,7 +23,7 @@ Convert: TypeAlias = Callable[[Any], Any]
 """What makes of an element what the library takes."""
 
 
-class Road(Protocol):
+class Transfer(Protocol):
     """Where elements go, and how."""
 
     def send(self, element: Any) -> Any:
@@ -33,7 +33,7 @@ class Road(Protocol):
         """Return an element that was sent, for work that begins now."""
 
 
-class Here:
+class HostMemory:
     """No way at all: elements are where they belong as soon as they are made."""
 
     def send(self, element: Any) -> Any:
@@ -84,14 +84,14 @@ class Loader:
     """
 
     def __init__(
-        self, node: Node, epoch: int, ranks: Ranks, convert: Convert, road: Road, ahead: int
+        self, node: Node, epoch: int, ranks: Ranks, convert: Convert, transfer: Transfer, ahead: int
     ) -> None:
         """Keep the plan, and how many elements are under way beside the one in use."""
         self._node = node
         self._upcoming = Upcoming(Beginning(epoch))
         self._ranks = ranks
         self._convert = convert
-        self._road = road
+        self._road = transfer
         self._ahead = ahead
         self._current: LoaderIterator | None = None
 
@@ -157,12 +157,12 @@ class Loader:
         self._upcoming.beginning, self._current = beginning, None
 
 
-Begin: TypeAlias = Callable[[Beginning], DealtIterator]
+Begin: TypeAlias = Callable[[Beginning], ShardIterator]
 """What begins a pass."""
 
 
-def _begin(node: Node, ranks: Ranks, beginning: Beginning) -> DealtIterator:
-    dealt = DealtIterator(node, beginning.epoch, ranks.part(), beginning.base)
+def _begin(node: Node, ranks: Ranks, beginning: Beginning) -> ShardIterator:
+    dealt = ShardIterator(node, beginning.epoch, ranks.part(), beginning.base)
     if beginning.state is not None:
         dealt.load_state_dict(beginning.state)
     return dealt
@@ -173,7 +173,7 @@ class Way:
     """What becomes of elements: how each is converted, its transfer, and how many are under way."""
 
     convert: Convert
-    road: Road
+    transfer: Transfer
     ahead: int
 
 
@@ -188,7 +188,7 @@ class LoaderIterator(_core.Exclusive, Iterator[Any]):
         self._begin = begin
         self._way = way
         self._beginning = beginning
-        self._begun: DealtIterator | None = None
+        self._begun: ShardIterator | None = None
         self._under_way: deque[tuple[Any, Any]] = deque()
         self._place: Any = None
         self._failed: Exception | None = None
@@ -197,12 +197,12 @@ class LoaderIterator(_core.Exclusive, Iterator[Any]):
         self.is_over = False
 
     @property
-    def _dealt(self) -> DealtIterator:
+    def _dealt(self) -> ShardIterator:
         if self._begun is None:
             self._begun = self._begin(self._beginning or self._upcoming.beginning)
         return self._begun
 
-    def _dealt_now(self) -> DealtIterator:
+    def _dealt_now(self) -> ShardIterator:
         """Return the pass, also while another thread begins it."""
         if self._begun is None:
             with self._turn:
@@ -220,7 +220,7 @@ class LoaderIterator(_core.Exclusive, Iterator[Any]):
         if not self._under_way:
             self._raise()
         sent, self._place = self._under_way.popleft()
-        return self._way.road.receive(sent)
+        return self._way.transfer.receive(sent)
 
     @property
     def epoch(self) -> int:
@@ -245,7 +245,7 @@ class LoaderIterator(_core.Exclusive, Iterator[Any]):
             self._place = self._dealt.place()
         while len(self._under_way) <= self._way.ahead and self._failed is None:
             try:
-                sent = self._way.road.send(self._way.convert(next(self._dealt)))
+                sent = self._way.transfer.send(self._way.convert(next(self._dealt)))
             except Exception as error:  # noqa: BLE001 - it is raised when it is its turn
                 self._failed = error
             else:

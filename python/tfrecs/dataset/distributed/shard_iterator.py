@@ -64,7 +64,7 @@ class Part:
         return (num, self.rank + self.num_ranks * self.worker) if num > 1 else None
 
 
-class DealtIterator(Iterator[Any]):
+class ShardIterator(Iterator[Any]):
     """Iterates over a part of a pass.
 
     Where only records of files are batched, nothing of the other parts is read. A state can be
@@ -268,7 +268,7 @@ def given_by(node: Node, remainder: str, states: Sequence[Any]) -> Given:
     return passes.pop().further(total)
 
 
-def _of_state(node: Node, state: Any, part: Part) -> DealtIterator:
+def _of_state(node: Node, state: Any, part: Part) -> ShardIterator:
     """Return the iterator that a state is one of, of its own rank and of this worker.
 
     Raises:
@@ -278,7 +278,7 @@ def _of_state(node: Node, state: Any, part: Part) -> DealtIterator:
     given, theirs = saved.integer("given"), _part_of(saved, part)
     try:
         epoch = saved.child("at").integer("epoch")
-        made = DealtIterator(node, epoch, theirs, saved.integer("base"))
+        made = ShardIterator(node, epoch, theirs, saved.integer("base"))
     except OverflowError as error:
         raise StateError(f"the state is not one of this dataset: {error}") from error
     try:

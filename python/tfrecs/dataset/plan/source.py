@@ -6,7 +6,7 @@ import os
 from abc import abstractmethod
 from typing import Any
 
-from tfrecs._internal.cached_property import lazily
+from tfrecs._internal.cached_property import cached_property
 from tfrecs._internal.wording import counted
 from tfrecs.dataset.plan.identity import Samples, check_sampled, sampled_state, short_digest
 from tfrecs.dataset.plan.losses import Losses
@@ -52,7 +52,7 @@ class Root(Node, traits=None):
     def content(self) -> tuple[int, int, Any]:
         """Return how many things and bytes there are, and what tells them from others."""
 
-    @lazily
+    @cached_property
     def fingerprint(self) -> State:
         """Return what identifies the content on any machine: names and sizes."""
         count, size, what = self.content()

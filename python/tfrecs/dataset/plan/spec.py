@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tfrecs import _core
-from tfrecs._internal.cached_property import lazily
+from tfrecs._internal.cached_property import cached_property
 from tfrecs.errors import SpecError
 from tfrecs.features import Features
 from tfrecs.parsing import parse_single_sequence_example
@@ -52,7 +52,7 @@ class Spec:
         """Whether anything is parsed."""
         return self.features is not None or self.is_of_sequences
 
-    @lazily
+    @cached_property
     def _recipes(self) -> tuple[Recipes | None, Recipes | None]:
         """What is the same for every batch."""
         if self.is_of_sequences:

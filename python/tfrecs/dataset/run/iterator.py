@@ -11,7 +11,7 @@ from tfrecs import _core
 from tfrecs._internal.wording import counted
 from tfrecs.dataset.plan.node import Node
 from tfrecs.dataset.plan.source import roots_of
-from tfrecs.dataset.run.pass_log import Trace
+from tfrecs.dataset.run.pass_log import PassLog
 from tfrecs.dataset.run.progress import Bar, bar_of
 from tfrecs.dataset.run.start import start
 from tfrecs.dataset.run.timings import DatasetTimings
@@ -55,7 +55,7 @@ class DatasetIterator(_core.Exclusive, Iterator[Any]):
         self._stage: Stage | None = None
         self._is_closed = False
         self._bar: Bar | None = None
-        self.trace = Trace(node, run)
+        self.log = PassLog(node, run)
 
     def _next(self) -> Any:
         """Return the next element. After the last one, and after an error, nothing comes."""
@@ -92,7 +92,7 @@ class DatasetIterator(_core.Exclusive, Iterator[Any]):
 
     def _show(self) -> None:
         """Let others see the pass that begins."""
-        self.trace.begin()
+        self.log.begin()
         if self._bar is not None:
             self._bar.close()
         self._bar = bar_of(self._node, self._run, roots_of(self._node))
@@ -136,7 +136,7 @@ class DatasetIterator(_core.Exclusive, Iterator[Any]):
             raise StateError(f"the state is not one of this dataset: {error}") from error
         self.close()
         self._is_closed, self._stage, self._run = False, stage, run
-        self.trace.renew(run)
+        self.log.renew(run)
         self._show()
 
     def checked(self, state: Mapping[str, Any]) -> Saved:
@@ -182,7 +182,7 @@ class DatasetIterator(_core.Exclusive, Iterator[Any]):
 
     def timings(self) -> DatasetTimings:
         """Return what the pass has given so far, and where the time went; see `Dataset.timings`."""
-        return self.trace.timings()
+        return self.log.timings()
 
     def close(self) -> None:
         """Let go of threads and files. Nothing comes any more."""
@@ -191,12 +191,12 @@ class DatasetIterator(_core.Exclusive, Iterator[Any]):
             self._stage.close()
         if self._bar is not None:
             self._bar.close()
-        self.trace.end()
+        self.log.end()
 
     def __del__(self) -> None:
         """Stop the clock of a pass that is given up without a word."""
-        if hasattr(self, "trace"):
-            self.trace.end()
+        if hasattr(self, "log"):
+            self.log.end()
 
     def __enter__(self) -> Self:
         """Return self."""

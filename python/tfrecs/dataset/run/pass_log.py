@@ -11,7 +11,7 @@ from tfrecs.dataset.run.timings import DatasetTimings, timings_of
 from tfrecs.dataset.stages.stage import Run
 
 
-class Trace:
+class PassLog:
     """A pass as others see it: it outlives the pass, and holds none of its threads and files."""
 
     def __init__(self, node: Node, run: Run) -> None:

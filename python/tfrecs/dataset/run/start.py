@@ -21,7 +21,7 @@ from tfrecs.dataset.plan.native_form import (
     ReadBatches,
 )
 from tfrecs.dataset.plan.node import Node
-from tfrecs.dataset.stages.stage import Made, Run, Stage, Striped, Watched
+from tfrecs.dataset.stages.stage import Made, Metered, Run, Stage, Strided
 from tfrecs.dataset.stages.state import Saved
 
 
@@ -30,8 +30,8 @@ def start(node: Node, run: Run, saved: Saved | None) -> Stage:
     form = node.native_form()
     begin = partial(_begun, node, form)
     is_whole = run.stripe is None or node.traits.divisible or _divides(form)
-    stage = begin(run, saved) if is_whole else Striped(begin, run, saved)
-    return Watched.of(stage, node, run)
+    stage = begin(run, saved) if is_whole else Strided(begin, run, saved)
+    return Metered.of(stage, node, run)
 
 
 def _divides(form: NativeForm | None) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tfrecs import _core
-from tfrecs._internal.cached_property import lazily
+from tfrecs._internal.cached_property import cached_property
 from tfrecs._internal.checks import Limits
 from tfrecs._internal.logging import logger
 from tfrecs.dataset.native.batches import AHEAD, AHEAD_BYTES
@@ -71,7 +71,7 @@ class Files(
     progress: bool = False
     once: Once = field(default_factory=Once)
 
-    @lazily
+    @cached_property
     def sampled(self) -> Samples:
         """Samples of the files that were opened."""
         return Samples(self.paths)
@@ -87,7 +87,7 @@ class Files(
         """How many threads read and parse."""
         return self.reading.threads
 
-    @lazily
+    @cached_property
     def records(self) -> IndexedRecords:
         """The records, any of them at once. To find them takes a pass, unless there is an index."""
         how = self.reading
@@ -115,7 +115,7 @@ class Files(
         small = sum(map(size_of, self.paths)) <= SMALL
         return small or is_indexed(self.paths, self.reading.compression_type)
 
-    @lazily
+    @cached_property
     def inflated(self) -> int | None:
         """How many bytes the records have, if any of the files is compressed.
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, runtime_checkable
 
 from tfrecs import _core
-from tfrecs._internal.cached_property import lazily
+from tfrecs._internal.cached_property import cached_property
 from tfrecs._internal.wording import counted
 from tfrecs.dataset.plan.identity import Samples
 from tfrecs.dataset.plan.node import Node, Traits
@@ -118,7 +118,7 @@ class Memory(
 
     given: Records
 
-    @lazily
+    @cached_property
     def records(self) -> Records:
         """The records, each of which knows its number."""
         return self.given._numbered()  # noqa: SLF001 - not for users
@@ -143,7 +143,7 @@ class Opened(
 
     opened: IndexedRecords = field(kw_only=True)
 
-    @lazily
+    @cached_property
     def records(self) -> IndexedRecords:
         """The records, any of them at once."""
         return self.opened

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tfrecs import _core
-from tfrecs._internal.cached_property import lazily
+from tfrecs._internal.cached_property import cached_property
 from tfrecs._internal.checks import Limits, checked_threads
 from tfrecs._internal.native_types import ReadingInTurn, RecordFormat
 from tfrecs.dataset.native.batches import AHEAD, AHEAD_BYTES, keys_of
@@ -76,7 +76,7 @@ class Foreign(
         """Return what tells the files from others."""
         return content_of(self.paths)
 
-    @lazily
+    @cached_property
     def sampled(self) -> Samples:
         """Samples of the first files."""
         return Samples(self.paths)

@@ -85,7 +85,7 @@ class Made(ChainedStage):
         self._source.skip(n)
 
 
-class Striped(Stage):
+class Strided(Stage):
     """The elements i, i + n, i + 2n, … of a stage."""
 
     def __init__(
@@ -116,7 +116,7 @@ class Striped(Stage):
         self._stage.close()
 
 
-class Watched(_core.Watch, Stage):
+class Metered(_core.Watch, Stage):
     """A stage whose elements and time are counted; natively, or it would cost too much."""
 
     @classmethod

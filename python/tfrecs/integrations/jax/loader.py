@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tfrecs.dataset.distributed.loader import Here, Loader
+from tfrecs.dataset.distributed.loader import HostMemory, Loader
 from tfrecs.dataset.distributed.ranks import Ranks
 from tfrecs.dataset.plan.node import Node
 from tfrecs.dataset.transforms.batch import FixedBatch
@@ -44,7 +44,7 @@ class JaxLoader(Loader):
         if elements.placing.spans_processes:
             _check_batches(node)
         # Copies to devices are begun, not waited for.
-        super().__init__(node, epoch, ranks, elements, Here(), prefetch)
+        super().__init__(node, epoch, ranks, elements, HostMemory(), prefetch)
 
 
 def _check_batches(node: Node) -> None:

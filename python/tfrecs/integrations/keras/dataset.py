@@ -24,7 +24,7 @@ import keras
 
 from tfrecs import _core
 from tfrecs.dataset.distributed.ranks import Ranks, known_length
-from tfrecs.dataset.distributed.shard_iterator import DealtIterator
+from tfrecs.dataset.distributed.shard_iterator import ShardIterator
 from tfrecs.dataset.plan.node import Node
 from tfrecs.dataset.plan.order import Length
 from tfrecs.dataset.stages.state import State
@@ -41,7 +41,7 @@ MOST_AHEAD = 256
 class _Pass:
     """A pass, or what is left of one after a state."""
 
-    dealt: DealtIterator
+    dealt: ShardIterator
     start: State | None
     left: Length
     given: int = 0
@@ -191,7 +191,7 @@ class KerasDataset(keras.utils.PyDataset):  # type: ignore[misc, unused-ignore]
         return self._made(self._next - 1, None)
 
     def _made(self, epoch: int, start: State | None) -> _Pass:
-        dealt = DealtIterator(self._node, epoch, self._ranks.part())
+        dealt = ShardIterator(self._node, epoch, self._ranks.part())
         if start is not None:
             dealt.load_state_dict(start)
         return _Pass(dealt, start, dealt.left())
@@ -234,7 +234,7 @@ class KerasDataset(keras.utils.PyDataset):  # type: ignore[misc, unused-ignore]
         raise StateError(f"batch {pulled} is none of those that were taken last")
 
     def _upcoming(self, epoch: int) -> State:
-        dealt = DealtIterator(self._node, epoch, self._ranks.part())
+        dealt = ShardIterator(self._node, epoch, self._ranks.part())
         state = dealt.state_dict()
         dealt.close()
         return state

@@ -11,7 +11,7 @@ from tfrecs._internal.checks import checked_limit
 from tfrecs.dataset.distributed.ranks import Ranks
 from tfrecs.dataset.plan.node import Node
 from tfrecs.integrations.torch.dataset import TorchDataset, TorchIterator, distributed_rank
-from tfrecs.integrations.torch.device import road_to
+from tfrecs.integrations.torch.device import transfer_to
 from tfrecs.integrations.torch.elements import TorchElements
 from tfrecs.integrations.torch.loader import TorchLoader
 
@@ -45,4 +45,4 @@ def loader_of(
     """Return what `Dataset.to_torch_loader` does."""
     ahead = checked_limit("prefetch", prefetch)
     ranked, elements = Ranks(*ranks, distributed_rank), TorchElements(*kinds)
-    return TorchLoader(node, epoch, ranked, elements, road_to(device, pin_memory), ahead)
+    return TorchLoader(node, epoch, ranked, elements, transfer_to(device, pin_memory), ahead)

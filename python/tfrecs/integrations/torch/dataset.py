@@ -11,7 +11,7 @@ from torch.utils.data import IterableDataset, get_worker_info
 
 from tfrecs import _core
 from tfrecs.dataset.distributed.ranks import Ranks, known_length
-from tfrecs.dataset.distributed.shard_iterator import DealtIterator
+from tfrecs.dataset.distributed.shard_iterator import ShardIterator
 from tfrecs.dataset.plan.node import Node
 from tfrecs.errors import Error
 from tfrecs.integrations.torch.elements import TorchElements
@@ -57,7 +57,7 @@ class TorchDataset(IterableDataset):  # type: ignore[misc, unused-ignore]
             part = replace(part, num_workers=info.num_workers, worker=info.id)
         self._passes += 1
         begin = self._epochs.next(this)
-        return TorchIterator(self, DealtIterator(self._node, begin.epoch, part, begin.base))
+        return TorchIterator(self, ShardIterator(self._node, begin.epoch, part, begin.base))
 
     def __len__(self) -> int:
         """Return how many elements this rank has: files are counted for that, by an index.
@@ -116,7 +116,7 @@ class TorchIterator(_core.Exclusive, Iterator[Any]):
     torchdata's StatefulDataLoader asks it for its state.
     """
 
-    def __init__(self, dataset: TorchDataset, dealt: DealtIterator) -> None:
+    def __init__(self, dataset: TorchDataset, dealt: ShardIterator) -> None:
         """Begin with the first element."""
         self._dataset = dataset
         self._dealt = dealt

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import torch
 
-from tfrecs.dataset.distributed.loader import Here, Road
+from tfrecs.dataset.distributed.loader import HostMemory, Transfer
 from tfrecs.integrations.torch.elements import moved
 
 Sent: TypeAlias = tuple[Any, list[torch.Tensor], Any]
@@ -72,7 +72,7 @@ class Cuda:
         return batch
 
 
-def road_to(device: Any, pin_memory: bool | None) -> Road:
+def transfer_to(device: Any, pin_memory: bool | None) -> Transfer:
     """Return the way to a device; without CUDA that to a CUDA device ends in plain memory."""
     where = torch.device("cpu" if device is None else device)
     has_cuda = torch.cuda.is_available()
@@ -84,5 +84,5 @@ def road_to(device: Any, pin_memory: bool | None) -> Road:
     if where.type == "cuda":
         return Cuda(where, pin=pin_memory is not False)
     if where.type == "cpu":
-        return Direct(None) if pin_memory and has_cuda else Here()
+        return Direct(None) if pin_memory and has_cuda else HostMemory()
     return Direct(where)

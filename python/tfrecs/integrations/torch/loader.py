@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tfrecs.dataset.distributed.loader import Beginning, Here, Road
+from tfrecs.dataset.distributed.loader import Beginning, HostMemory, Transfer
 from tfrecs.dataset.distributed.ranks import Ranks
 from tfrecs.dataset.plan.node import Node
 from tfrecs.integrations.torch.elements import TorchElements
@@ -42,13 +42,13 @@ class TorchLoader(DataLoaderParts):
         epoch: int,
         ranks: Ranks,
         elements: TorchElements,
-        road: Road,
+        transfer: Transfer,
         prefetch: int,
     ) -> None:
         """Keep the plan; nothing is read yet."""
         # Without a device the native side's own batches are all there is to make ahead.
-        ahead = 0 if isinstance(road, Here) else prefetch
-        super().__init__(node, epoch, ranks, elements, road, ahead)
+        ahead = 0 if isinstance(transfer, HostMemory) else prefetch
+        super().__init__(node, epoch, ranks, elements, transfer, ahead)
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Let the next pass be what is left of the one that `state` was taken in.

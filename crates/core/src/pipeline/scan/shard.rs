@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::pipeline::batch_part::BatchPart;
 use crate::record::read::header_scan::LARGE;
 use crate::record::salvage::{Piece, Salvage, SalvageOptions};
-use crate::record::{Hops, ReadOptions, RecordReader};
+use crate::record::{HeaderScanner, ReadOptions, RecordReader};
 
 /// A file that is being read.
 pub(crate) enum Shard {
@@ -55,7 +55,7 @@ impl Shard {
 /// A file that is read up to its first damage.
 pub(crate) struct Strict {
     reader: RecordReader,
-    hops: Option<Hops>,
+    header_scanner: Option<HeaderScanner>,
     /// Whether hopping has come to something that only the reader knows what to say about.
     reads_on: bool,
 }
@@ -64,26 +64,27 @@ impl Strict {
     fn new(reader: RecordReader) -> Self {
         Self {
             reader,
-            hops: None,
+            header_scanner: None,
             reads_on: false,
         }
     }
 
     fn next_part(&mut self, n: usize, bytes: usize) -> Result<Option<BatchPart>> {
-        if let Some(mut hops) = self.hops.take() {
-            if let Some(extent) = hops.find(n, bytes)? {
-                self.hops = Some(hops);
+        if let Some(mut header_scanner) = self.header_scanner.take() {
+            if let Some(extent) = header_scanner.find(n, bytes)? {
+                self.header_scanner = Some(header_scanner);
                 return Ok(Some(BatchPart::Found(extent)));
             }
             self.reads_on = true;
-            self.reader.seek(hops.offset(), hops.record())?;
+            self.reader
+                .seek(header_scanner.offset(), header_scanner.record())?;
         }
         let records = self.reader.read_some(n, bytes)?;
         if records.is_empty() {
             return Ok(None);
         }
         if !self.reads_on && (records.payload_bytes() / records.len()) as u64 >= LARGE {
-            self.hops = self.reader.hops();
+            self.header_scanner = self.reader.header_scanner();
         }
         Ok(Some(BatchPart::Read(records)))
     }

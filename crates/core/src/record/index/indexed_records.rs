@@ -11,7 +11,7 @@ use crate::record::format::limits::FileLimits;
 use crate::record::index::file_access::Access;
 use crate::record::index::indexed_file::IndexedFile;
 use crate::record::index::read_plan::{AT_ONCE, in_order, room_for};
-use crate::record::read::buffer::Lent;
+use crate::record::read::buffer::BufferPool;
 use crate::record::read::reader::ReadOptions;
 use crate::record::read::records::{Origin, Records, Span};
 use crate::runtime::interrupt::Pulse;
@@ -48,7 +48,7 @@ pub struct Sequence {
     /// Whether files are read as memory.
     memory_map: bool,
     /// Buffers of batches, which may come back.
-    lent: Mutex<Lent>,
+    buffers: Mutex<BufferPool>,
     /// What has inflated single records, and may continue from there, and of which file; the last one at the end.
     seekers: Mutex<Vec<(usize, Seeker)>>,
 }
@@ -87,7 +87,7 @@ impl Sequence {
             options,
             threads,
             memory_map: false,
-            lent: Mutex::default(),
+            buffers: Mutex::default(),
             seekers: Mutex::default(),
         }
     }
@@ -162,19 +162,19 @@ impl Sequence {
     pub fn read(&self, indices: &[usize]) -> Result<Records> {
         let wanted = self.wanted(indices)?;
         let records = self.read_wanted(&wanted, self.threads, |size| self.take_buffer(size))?;
-        if let Ok(mut lent) = self.lent.try_lock() {
-            records.lend(&mut lent);
+        if let Ok(mut buffers) = self.buffers.try_lock() {
+            records.recycle_to(&mut buffers);
         }
         Ok(records)
     }
 
-    /// The same, by the caller's thread alone, in a buffer of `lent` if one is free.
+    /// The same, by the caller's thread alone, in a buffer of `buffers` if one is free.
     ///
     /// # Errors
     /// As of [`Self::get`].
-    pub fn read_alone(&self, indices: &[usize], lent: &mut Lent) -> Result<Records> {
-        let records = self.read_into(indices, |size| lent.take(size))?;
-        records.lend(lent);
+    pub fn read_alone(&self, indices: &[usize], buffers: &mut BufferPool) -> Result<Records> {
+        let records = self.read_into(indices, |size| buffers.take(size))?;
+        records.recycle_to(buffers);
         Ok(records)
     }
 
@@ -315,10 +315,10 @@ impl Sequence {
     }
 
     fn take_buffer(&self, size: usize) -> Option<Vec<u8>> {
-        match self.lent.try_lock() {
-            Ok(mut lent) => lent.take(size),
+        match self.buffers.try_lock() {
+            Ok(mut buffers) => buffers.take(size),
             // Another thread uses it, or did when this process was forked: do without.
-            Err(_) => Lent::default().take(size),
+            Err(_) => BufferPool::default().take(size),
         }
     }
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::{ForeignOptions, ForeignReader};
 use crate::error::{Error, Result};
-use crate::record::read::buffer::Lent;
+use crate::record::read::buffer::BufferPool;
 use crate::record::read::records::{Picked, Records};
 use crate::runtime::interrupt::Pulse;
 
@@ -32,7 +32,7 @@ pub struct Turns {
     /// What an interrupted call has read, and where reading was before it.
     pending: Pending,
     before: ReadPosition,
-    lent: Lent,
+    buffers: BufferPool,
 }
 
 /// What has been read and not handed out.
@@ -81,7 +81,7 @@ impl Turns {
             next: 0,
             pending: Pending::default(),
             before: ReadPosition::default(),
-            lent: Lent::default(),
+            buffers: BufferPool::default(),
         }
     }
 
@@ -240,7 +240,7 @@ impl Turns {
                 Ok(false) | Err(_) => break,
             }
         }
-        Picked::new(chosen.parts, chosen.picks).copied(&mut self.lent)
+        Picked::new(chosen.parts, chosen.picks).copied(&mut self.buffers)
     }
 
     /// Chooses the next record; false if there is none.

@@ -29,8 +29,8 @@ const IN_PLACE: usize = 4 << 20;
 /// The most that is copied in one go: signals wait as long as that takes.
 const MOST_COPIED: usize = 64 << 20;
 
-/// How many buffers of earlier batches are kept an eye on: those that wait, and those with the consumer.
-const MAX_LENT: usize = 6;
+/// How many buffers of earlier batches are tracked: those that wait, and those with the consumer.
+const MAX_TRACKED: usize = 6;
 
 /// Bytes that were read and not handed out yet, after those that belong to a batch in the making.
 #[derive(Default)]
@@ -44,23 +44,23 @@ pub struct Buffer {
     held: usize,
     /// Bytes that a whole batch probably takes.
     expected: usize,
-    lent: Lent,
+    buffers: BufferPool,
 }
 
 /// Buffers that went out with batches, and may come back.
 #[derive(Default)]
-pub struct Lent(Vec<Arc<Vec<u8>>>);
+pub struct BufferPool(Vec<Arc<Vec<u8>>>);
 
-impl Lent {
-    /// Keeps an eye on a buffer that goes out.
-    pub fn lend(&mut self, bytes: &Arc<Vec<u8>>) {
-        if self.0.len() == MAX_LENT {
+impl BufferPool {
+    /// Tracks a buffer that goes out with a batch.
+    pub fn track(&mut self, bytes: &Arc<Vec<u8>>) {
+        if self.0.len() == MAX_TRACKED {
             self.0.remove(0);
         }
         self.0.push(Arc::clone(bytes));
     }
 
-    /// At least `size` bytes: a buffer that was lent and is nobody else's any more, or a new one, if there
+    /// At least `size` bytes: a recycled buffer that nobody else holds, or a new one, if there
     /// is memory for it.
     pub fn take(&mut self, size: usize) -> Option<Vec<u8>> {
         // A little more than asked for, so that it fits the next batch too.
@@ -85,7 +85,7 @@ impl Lent {
         Some(buffer)
     }
 
-    /// At least `size` bytes that were lent and are nobody else's any more.
+    /// A recycled buffer of at least `size` bytes that nobody else holds.
     pub fn take_back(&mut self, size: usize) -> Option<Vec<u8>> {
         let fits = |buffer: &Arc<Vec<u8>>| {
             Arc::strong_count(buffer) == 1
@@ -221,14 +221,14 @@ impl Buffer {
         if is_small && let Some(copy) = self.copied(first) {
             return (Arc::new(copy), 0);
         }
-        let rest = self.lent.take_to_grow(unread + ahead, unread + CHUNK);
+        let rest = self.buffers.take_to_grow(unread + ahead, unread + CHUNK);
         // Without memory for what is read ahead, there is room for what is unread at least.
         let mut rest = rest.unwrap_or_else(|| vec![0; unread]);
         self.copy_kept(&mut rest);
         self.start = 0;
         self.end = unread;
         let bytes = Arc::new(std::mem::replace(&mut self.bytes, rest));
-        self.lent.lend(&bytes);
+        self.buffers.track(&bytes);
         (bytes, first)
     }
 
@@ -266,7 +266,7 @@ impl Buffer {
         let have = self.end - first;
         let size = have.saturating_add(growth);
         if have < IN_PLACE {
-            let other = self.lent.take_to_grow(size, have + CHUNK)?;
+            let other = self.buffers.take_to_grow(size, have + CHUNK)?;
             self.go_on_in(other);
             return Some(());
         }
@@ -274,7 +274,7 @@ impl Buffer {
         let may_copy = have <= MOST_COPIED && missing <= PIECE;
         // One that is not quite long enough may grow in its turn, and need not be cleared up to there.
         let worth = have.saturating_add(have / 2);
-        if let Some(other) = may_copy.then(|| self.lent.take_back(worth)).flatten() {
+        if let Some(other) = may_copy.then(|| self.buffers.take_back(worth)).flatten() {
             self.go_on_in(other);
             return Some(());
         }

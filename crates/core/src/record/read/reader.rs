@@ -23,7 +23,7 @@ use crate::record::format::crc;
 use crate::record::format::frame::{self, FOOTER, HEADER};
 use crate::record::format::limits::{FileLimits, Limits};
 use crate::record::format::sniff;
-use crate::record::read::unread::Hops;
+use crate::record::read::unread::HeaderScanner;
 
 mod batch;
 
@@ -414,12 +414,12 @@ impl RecordReader {
     /// What finds the records from the next one on by their headers, if they lie in a file of which any
     /// part can be read.
     #[must_use]
-    pub fn hops(&self) -> Option<Hops> {
+    pub fn header_scanner(&self) -> Option<HeaderScanner> {
         let (file, path) = (self.file.as_ref()?, self.path.as_ref()?);
         let file = file.try_clone().ok()?;
         let size = file.metadata().ok()?.len();
-        let hops = Hops::new(file, path, size, self.offset, self.record);
-        Some(hops.up_to(self.limits.record()))
+        let header_scanner = HeaderScanner::new(file, path, size, self.offset, self.record);
+        Some(header_scanner.up_to(self.limits.record()))
     }
 
     /// A file bounds its records by its size, if it has one, and they are as they lie in it.

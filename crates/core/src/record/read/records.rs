@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::buffer::Lent;
+use super::buffer::BufferPool;
 use crate::error::{ErrorKind, Result};
 use crate::record::format::crc;
 use crate::record::format::frame::{FOOTER, HEADER};
@@ -179,15 +179,15 @@ impl Records {
         }
     }
 
-    /// Has `lent` keep an eye on the buffer.
-    pub fn lend(&self, lent: &mut Lent) {
-        lent.lend(&self.bytes);
+    /// Lets `buffers` use the buffer again once nobody holds it.
+    pub fn recycle_to(&self, buffers: &mut BufferPool) {
+        buffers.track(&self.bytes);
     }
 
     /// The same, if the buffer is not larger than this.
-    pub fn lend_up_to(&self, most: usize, lent: &mut Lent) {
+    pub fn lend_up_to(&self, most: usize, buffers: &mut BufferPool) {
         if self.bytes.len() <= most {
-            self.lend(lent);
+            self.recycle_to(buffers);
         }
     }
 

@@ -15,12 +15,12 @@ use crate::record::read::header_scan::{Next, Walk};
 use crate::record::storage::read_at::fill;
 
 /// Goes from header to header.
-pub struct Hops {
+pub struct HeaderScanner {
     walk: Walk,
     path: Arc<Path>,
 }
 
-impl Hops {
+impl HeaderScanner {
     /// From record number `record`, which begins at `offset` of a file of `size` bytes.
     #[must_use]
     pub fn new(file: File, path: &Arc<Path>, size: u64, offset: u64, record: u64) -> Self {
@@ -86,7 +86,7 @@ impl Hops {
     }
 }
 
-impl Hops {
+impl HeaderScanner {
     /// Returns the size of the next record; `None` if there is none. Unless `is_first`, an error gives `None` too: the
     /// records before it are returned, and the next call meets it again.
     fn next(&mut self, is_first: bool) -> Result<Option<u64>> {

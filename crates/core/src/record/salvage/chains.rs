@@ -7,7 +7,7 @@ use crate::runtime::memory::try_push;
 
 /// Records one after the other, each exactly where the one before it ends.
 #[derive(Clone, Debug)]
-pub struct Island {
+pub struct Chain {
     /// Where the first one begins.
     pub start: u64,
     /// Where the last sound one ends.
@@ -37,9 +37,9 @@ pub enum ChainTail {
 
 /// What was found after damage.
 #[derive(Default)]
-pub struct Islands {
+pub struct Chains {
     /// The chains, in order. None lies in another, and each is as long as it can be.
-    pub all: Vec<Island>,
+    pub all: Vec<Chain>,
     /// Where all from the damage on is one record, whose header is damaged: its end.
     pub whole: Option<u64>,
     /// How many chains, not among these, lie in damaged records that end where they should.
@@ -59,8 +59,8 @@ const LONG: (u64, u64) = (16 << 20, 8);
 ///
 /// # Errors
 /// Any I/O error.
-pub fn find(view: &mut View, damage: Option<u64>, from: u64, largest: u64) -> Result<Islands> {
-    let mut found = Islands::default();
+pub fn find(view: &mut View, damage: Option<u64>, from: u64, largest: u64) -> Result<Chains> {
+    let mut found = Chains::default();
     let mut at = from;
     let long = LONG.0.max(largest.saturating_mul(LONG.1));
     let mut bound = None;
@@ -84,22 +84,22 @@ pub fn find(view: &mut View, damage: Option<u64>, from: u64, largest: u64) -> Re
             found.largest = found.largest.max(end - place);
         }
         if let Frame::Sound(_) = stands {
-            let island = walk(view, place, long)?;
-            at = island.end + 1;
-            if bound.is_some_and(|next| island.end <= next) {
+            let chain = walk(view, place, long)?;
+            at = chain.end + 1;
+            if bound.is_some_and(|next| chain.end <= next) {
                 found.inside += 1;
                 continue;
             }
             if bound.take().is_some() {
                 found.unbind(view)?;
             }
-            match island.tail {
+            match chain.tail {
                 ChainTail::Eof | ChainTail::Long => at = view.size(),
                 ChainTail::Landed(next) => bound = Some(next),
                 // The header may be that of a record; nothing says where it ends.
                 ChainTail::Bad(_) | ChainTail::Broken => {}
             }
-            try_push(&mut found.all, island)?;
+            try_push(&mut found.all, chain)?;
         }
     }
     if let Some(damage) = damage
@@ -111,7 +111,7 @@ pub fn find(view: &mut View, damage: Option<u64>, from: u64, largest: u64) -> Re
     Ok(found)
 }
 
-impl Islands {
+impl Chains {
     /// The last chain continues at a damaged record that does not end where it says: another chain lies there.
     fn unbind(&mut self, view: &mut View) -> Result<()> {
         if let Some(last) = self.all.last_mut()
@@ -124,7 +124,7 @@ impl Islands {
 }
 
 /// Follows the chain from `start`.
-fn walk(view: &mut View, start: u64, long: u64) -> Result<Island> {
+fn walk(view: &mut View, start: u64, long: u64) -> Result<Chain> {
     let (mut end, mut largest, mut records) = (start, 0, 0);
     let tail = loop {
         if end == view.size() {
@@ -143,7 +143,7 @@ fn walk(view: &mut View, start: u64, long: u64) -> Result<Island> {
             Frame::None => break ChainTail::Broken,
         }
     };
-    Ok(Island {
+    Ok(Chain {
         start,
         end,
         largest,

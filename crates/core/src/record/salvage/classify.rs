@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::record::format::frame::HEADER;
-use crate::record::salvage::chains::{ChainTail, Island, hop};
+use crate::record::salvage::chains::{Chain, ChainTail, hop};
 use crate::record::salvage::file_view::View;
 use crate::record::salvage::probe::{
     AROUND, Frame, Splice, frame, is_like_header, is_whole, is_zeroed, splice,
@@ -40,20 +40,15 @@ const NEAR: usize = 12;
 /// If there are more chains than these, it is looked for at the next one only.
 const MANY: usize = 1000;
 
-/// Judges each of `islands`, which were found after the damaged record at `damage`.
+/// Judges each of `chains`, which were found after the damaged record at `damage`.
 ///
 /// # Errors
 /// Any I/O error.
-pub fn judge(
-    view: &mut View,
-    damage: u64,
-    islands: &[Island],
-    sizes: Sizes,
-) -> Result<Vec<Verdict>> {
+pub fn judge(view: &mut View, damage: u64, chains: &[Chain], sizes: Sizes) -> Result<Vec<Verdict>> {
     let mut judge = Judge {
         view,
-        islands,
-        group: (0..=islands.len()).collect(),
+        chains,
+        group: (0..=chains.len()).collect(),
         covered: Vec::new(),
         claimed: Vec::new(),
         sizes,
@@ -64,7 +59,7 @@ pub fn judge(
 
 struct Judge<'a> {
     view: &'a mut View,
-    islands: &'a [Island],
+    chains: &'a [Chain],
     /// Which chains are of one kind: those with the same number. The last is that of records of the file.
     group: Vec<usize>,
     /// The insides of damaged records.
@@ -77,10 +72,10 @@ struct Judge<'a> {
 impl Judge<'_> {
     /// Finds out which chains are of one kind, because a damaged record joins them.
     fn relate(&mut self, damage: u64) -> Result<()> {
-        let of_file = self.islands.len();
+        let of_file = self.chains.len();
         self.relate_from(of_file, damage, 0)?;
-        for (number, island) in self.islands.iter().enumerate() {
-            match island.tail {
+        for (number, chain) in self.chains.iter().enumerate() {
+            match chain.tail {
                 ChainTail::Eof | ChainTail::Long => self.unite(number, of_file),
                 ChainTail::Landed(next) => {
                     if let Ok(other) = self.find(next)
@@ -90,7 +85,7 @@ impl Judge<'_> {
                     }
                 }
                 ChainTail::Bad(_) | ChainTail::Broken => {
-                    self.relate_from(number, island.end, number + 1)?;
+                    self.relate_from(number, chain.end, number + 1)?;
                 }
             }
         }
@@ -110,13 +105,13 @@ impl Judge<'_> {
                 return Ok(());
             }
         }
-        let most = if self.islands.len() > MANY { 1 } else { NEAR };
-        let near = next.saturating_sub(most)..(next + most).min(self.islands.len());
+        let most = if self.chains.len() > MANY { 1 } else { NEAR };
+        let near = next.saturating_sub(most)..(next + most).min(self.chains.len());
         // What is near is more likely.
         let mut near: Vec<usize> = near.collect();
         near.sort_by_key(|&other| (other < next, other.abs_diff(next)));
         for other in near {
-            let Some(start) = self.islands.get(other).map(|island| island.start) else {
+            let Some(start) = self.chains.get(other).map(|chain| chain.start) else {
                 continue;
             };
             match stands {
@@ -141,9 +136,9 @@ impl Judge<'_> {
     /// Whether a chain ends at what was never a header: one inside a record that a damaged record seems to end
     /// at, by chance.
     fn is_like_content(&mut self, number: usize) -> Result<bool> {
-        match self.islands.get(number) {
-            Some(island) if island.tail == ChainTail::Broken => {
-                Ok(!is_like_header(self.view, island.end)?)
+        match self.chains.get(number) {
+            Some(chain) if chain.tail == ChainTail::Broken => {
+                Ok(!is_like_header(self.view, chain.end)?)
             }
             _ => Ok(false),
         }
@@ -156,7 +151,7 @@ impl Judge<'_> {
     }
 
     fn find(&self, start: u64) -> Result<usize, usize> {
-        self.islands.binary_search_by_key(&start, |it| it.start)
+        self.chains.binary_search_by_key(&start, |it| it.start)
     }
 
     /// Makes two chains, and all of their kinds, of one kind: that of the later one.
@@ -181,14 +176,14 @@ impl Judge<'_> {
     }
 
     fn is_top(&mut self, number: usize) -> bool {
-        self.kind(number) == self.islands.len()
+        self.kind(number) == self.chains.len()
     }
 
     fn verdicts(&mut self) -> Result<Vec<Verdict>> {
-        let of_file = self.islands.len();
-        for island in self.islands {
-            self.sizes.largest = self.sizes.largest.max(island.largest);
-            self.sizes.records += island.records;
+        let of_file = self.chains.len();
+        for chain in self.chains {
+            self.sizes.largest = self.sizes.largest.max(chain.largest);
+            self.sizes.records += chain.records;
         }
         for &(at, end) in &self.claimed {
             self.sizes.largest = self.sizes.largest.max(end - at);
@@ -198,10 +193,10 @@ impl Judge<'_> {
         self.claimed.sort_unstable();
         let mut verdicts = vec![Verdict::Top; of_file];
         let mut top = self.view.size();
-        for (number, island) in self.islands.iter().enumerate().rev() {
-            let verdict = self.verdict(number, island, top)?;
+        for (number, chain) in self.chains.iter().enumerate().rev() {
+            let verdict = self.verdict(number, chain, top)?;
             if verdict == Verdict::Top || verdict == Verdict::Unclear {
-                top = island.start;
+                top = chain.start;
             }
             if let Some(place) = verdicts.get_mut(number) {
                 *place = verdict;
@@ -213,23 +208,23 @@ impl Judge<'_> {
 
     /// By how a chain ends: one inside a record ends before the rest of that record and its checksum, at no
     /// header; one of the file at damage. The next records of the file begin at `top`.
-    fn verdict(&mut self, number: usize, island: &Island, top: u64) -> Result<Verdict> {
-        let header = island.start.saturating_sub(HEADER as u64);
-        if is_inside(&self.covered, island) || self.view.header(header)?.is_some() {
+    fn verdict(&mut self, number: usize, chain: &Chain, top: u64) -> Result<Verdict> {
+        let header = chain.start.saturating_sub(HEADER as u64);
+        if is_inside(&self.covered, chain) || self.view.header(header)?.is_some() {
             return Ok(Verdict::Nested);
         }
         if self.is_top(number) {
             return Ok(Verdict::Top);
         }
-        let end = match island.tail {
+        let end = match chain.tail {
             ChainTail::Bad(claimed) if top < claimed => None,
             ChainTail::Bad(claimed) => Some(claimed),
-            _ => Some(island.end),
+            _ => Some(chain.end),
         };
         Ok(match end {
             // Too little for a record: the rest of the one around it, and its checksum.
             Some(end) if top.saturating_sub(end) < AROUND => Verdict::Nested,
-            _ if is_inside(&self.claimed, island) => Verdict::Doubtful,
+            _ if is_inside(&self.claimed, chain) => Verdict::Doubtful,
             Some(end) if !is_zeroed(self.view, end)? => Verdict::Doubtful,
             _ => Verdict::Unclear,
         })
@@ -241,12 +236,12 @@ impl Judge<'_> {
         if self.sizes.records < ENOUGH {
             return;
         }
-        let of_file = self.islands.len();
+        let of_file = self.chains.len();
         let mut together = vec![0; of_file + 1];
-        for (number, island) in self.islands.iter().enumerate() {
+        for (number, chain) in self.chains.iter().enumerate() {
             let kind = self.kind(number);
             if let Some(sum) = together.get_mut(kind) {
-                *sum += island.end - island.start;
+                *sum += chain.end - chain.start;
             }
         }
         let limit = self.sizes.largest.saturating_mul(TOO_LONG);
@@ -268,7 +263,7 @@ impl Judge<'_> {
         }
         for (number, verdict) in verdicts.iter_mut().enumerate() {
             let kind = self.kind(number);
-            if kind < self.islands.len() {
+            if kind < self.chains.len() {
                 *verdict = worst.get(kind).copied().unwrap_or(*verdict);
             }
         }
@@ -279,9 +274,9 @@ impl Judge<'_> {
 const LAST: usize = 64;
 
 /// Whether a chain lies in one of `places`, which are ordered by their beginnings.
-fn is_inside(places: &[(u64, u64)], island: &Island) -> bool {
-    let before = places.partition_point(|place| place.0 < island.start);
+fn is_inside(places: &[(u64, u64)], chain: &Chain) -> bool {
+    let before = places.partition_point(|place| place.0 < chain.start);
     let before = places.get(..before).unwrap_or_default();
     let mut last = before.iter().rev().take(LAST);
-    last.any(|&(_, end)| island.end <= end)
+    last.any(|&(_, end)| chain.end <= end)
 }

@@ -5,7 +5,7 @@ use super::nesting::{Nesting, next_sound};
 use super::step::Step;
 use crate::error::Result;
 use crate::record::read::records::Records;
-use crate::record::salvage::chains::{self, ChainTail, Followed, Island, Islands};
+use crate::record::salvage::chains::{self, Chain, ChainTail, Chains, Followed};
 use crate::record::salvage::classify::{Sizes, Verdict, judge};
 use crate::record::salvage::file_view::View;
 use crate::record::salvage::probe::{
@@ -86,7 +86,7 @@ pub fn plan(view: &mut View, damage: u64, known: &mut Known) -> Result<Vec<Step>
     let verdicts = judge(view, damage, &found.all, known.sizes)?;
     let mut way = Way {
         view,
-        islands: &found.all,
+        chains: &found.all,
         verdicts: &verdicts,
         steps: Vec::new(),
     };
@@ -145,13 +145,13 @@ impl Known {
     }
 
     /// Whether the records of the file seem to hold none, with the chains that are left.
-    fn is_flat_with(&mut self, view: &mut View, damage: u64, found: &Islands) -> Result<bool> {
+    fn is_flat_with(&mut self, view: &mut View, damage: u64, found: &Chains) -> Result<bool> {
         let mut nesting = self.nesting;
-        for island in &found.all {
+        for chain in &found.all {
             if nesting.is_found {
                 return Ok(false);
             }
-            nesting.look(view, island.start, island.end)?;
+            nesting.look(view, chain.start, chain.end)?;
         }
         if nesting.is_found {
             return Ok(false);
@@ -163,30 +163,30 @@ impl Known {
 }
 
 /// How much speaks for some of the chains being the content of damaged records.
-fn signs_of_nesting(view: &mut View, damage: u64, islands: &[Island]) -> Result<u64> {
+fn signs_of_nesting(view: &mut View, damage: u64, chains: &[Chain]) -> Result<u64> {
     let (mut before, mut signs) = (damage, 0);
-    for (number, island) in islands.iter().enumerate() {
-        let next = islands.get(number + 1).map_or(view.size(), |it| it.start);
-        let claimed = flat::content_before(view, island.start)?;
+    for (number, chain) in chains.iter().enumerate() {
+        let next = chains.get(number + 1).map_or(view.size(), |it| it.start);
+        let claimed = flat::content_before(view, chain.start)?;
         let is_first =
-            claimed.is_some_and(|claimed| flat::is_content(island.end, claimed, view.size()));
-        let is_last = island.tail == ChainTail::Broken && next - island.end < 4 * AROUND;
+            claimed.is_some_and(|claimed| flat::is_content(chain.end, claimed, view.size()));
+        let is_last = chain.tail == ChainTail::Broken && next - chain.end < 4 * AROUND;
         // It begins, or ends, where the content of a record does.
         if is_first || is_last {
             signs += 8;
         }
         // It ends in front of something that is no record.
-        let ends = island.tail == ChainTail::Broken && !is_like_header(view, island.end)?;
+        let ends = chain.tail == ChainTail::Broken && !is_like_header(view, chain.end)?;
         // It lies in a damaged record, and that where it should.
         let lies = match frame(view, before)? {
-            Frame::Bad(claimed) if island.end > claimed => 0,
+            Frame::Bad(claimed) if chain.end > claimed => 0,
             Frame::Bad(claimed) if lands(view, claimed)? => LIES_WITHIN,
             Frame::Bad(claimed) if claimed > view.size() => LIES_IN_THE_LAST,
             Frame::Bad(_) => 1,
             _ => 0,
         };
         signs += 4 * u64::from(ends) + lies;
-        before = island.end;
+        before = chain.end;
     }
     Ok(signs)
 }
@@ -197,7 +197,7 @@ fn skip(view: &mut View, begin: u64, end: u64) -> Result<Step> {
 
 struct Way<'a> {
     view: &'a mut View,
-    islands: &'a [Island],
+    chains: &'a [Chain],
     verdicts: &'a [Verdict],
     steps: Vec<Step>,
 }
@@ -230,14 +230,14 @@ impl Way<'_> {
             },
             Frame::Sound(_) | Frame::None => {}
         }
-        let after = self.islands.partition_point(|island| island.start <= at);
+        let after = self.chains.partition_point(|chain| chain.start <= at);
         if let Some(end) = self.whole(at, after)? {
             try_push(&mut self.steps, Step::Mended(at, end))?;
             return Ok(Some(end));
         }
-        for number in after..self.islands.len() {
+        for number in after..self.chains.len() {
             if self.verdicts.get(number) == Some(&Verdict::Top) {
-                let start = self.islands.get(number).map(|island| island.start);
+                let start = self.chains.get(number).map(|chain| chain.start);
                 return self.skip(at, start.unwrap_or(at));
             }
         }
@@ -246,8 +246,8 @@ impl Way<'_> {
 
     /// The end of the record at `at`, whose header is damaged, if its data proves it.
     fn whole(&mut self, at: u64, after: usize) -> Result<Option<u64>> {
-        let later = self.islands.get(after..).unwrap_or_default();
-        let starts = later.iter().take(AHEAD).map(|island| island.start);
+        let later = self.chains.get(after..).unwrap_or_default();
+        let starts = later.iter().take(AHEAD).map(|chain| chain.start);
         for end in starts.chain([self.view.size()]) {
             if is_whole(self.view, at, end)? {
                 return Ok(Some(end));
@@ -266,9 +266,9 @@ impl Way<'_> {
     fn run(&mut self, at: u64) -> Result<Option<u64>> {
         let end = self
             .place(at)
-            .and_then(|place| self.islands.get(place))
-            .filter(|island| island.tail != chains::ChainTail::Long)
-            .map(|island| island.end);
+            .and_then(|place| self.chains.get(place))
+            .filter(|chain| chain.tail != chains::ChainTail::Long)
+            .map(|chain| chain.end);
         try_push(&mut self.steps, Step::Run(at, end))?;
         Ok(end)
     }
@@ -281,7 +281,7 @@ impl Way<'_> {
 
     /// Which chain begins at `start`.
     fn place(&self, start: u64) -> Option<usize> {
-        let found = self.islands.binary_search_by_key(&start, |it| it.start);
+        let found = self.chains.binary_search_by_key(&start, |it| it.start);
         found.ok()
     }
 }

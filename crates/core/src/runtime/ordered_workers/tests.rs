@@ -137,12 +137,12 @@ fn no_more_bytes_wait_than_may() {
                 *counted.lock().unwrap() += 1;
                 Some(())
             };
-            let room = Room {
+            let budget = Budget {
                 results: 64,
                 bytes: most,
                 weigh: |()| 100,
             };
-            let mut all = Ordered::within(threads, room, source, || |()| ()).unwrap();
+            let mut all = Ordered::within(threads, budget, source, || |()| ()).unwrap();
             for taken in 0..200 {
                 // The one that is wanted next may always be made.
                 assert!(*begun.lock().unwrap() <= taken + (most / 100).max(1));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{Origin, Records, Span, as_number};
 use crate::error::{Error, ErrorKind, Result};
 use crate::record::format::frame::{FOOTER, HEADER};
-use crate::record::read::buffer::Lent;
+use crate::record::read::buffer::BufferPool;
 
 /// Some records of `parts`, in any order.
 pub struct Picked {
@@ -84,14 +84,14 @@ impl Picked {
         Records::new(Arc::default(), spans.collect(), origins)
     }
 
-    /// The records in one buffer, which is one of `lent` if one is free; with their frames, if they have any.
+    /// The records in one buffer, which is one of `buffers` if one is free; with their frames, if they have any.
     ///
     /// # Errors
     /// There is no memory for them.
-    pub fn copied(&self, lent: &mut Lent) -> Result<Records> {
+    pub fn copied(&self, buffers: &mut BufferPool) -> Result<Records> {
         let frames: Vec<(usize, usize)> = self.parts.iter().map(Records::around).collect();
         let size = self.payload_bytes() + self.len() * (HEADER + FOOTER);
-        let mut bytes = lent.take(size).ok_or(ErrorKind::OutOfMemory(size))?;
+        let mut bytes = buffers.take(size).ok_or(ErrorKind::OutOfMemory(size))?;
         let (mut spans, mut origins) = (Vec::new(), Vec::with_capacity(self.len()));
         spans.reserve_exact(self.len());
         let mut begin = 0;
@@ -122,7 +122,7 @@ impl Picked {
             begin += frame.len();
         }
         let records = Records::new(Arc::new(bytes), spans, origins);
-        records.lend(lent);
+        records.recycle_to(buffers);
         Ok(records)
     }
 
