@@ -98,7 +98,7 @@ class IndexedFile:
         """The index that these bytes are; None if they are none, or of another file."""
     @staticmethod
     def from_text(path: _n.Path, text: str) -> IndexedFile | None:
-        """The index that a text of offsets and lengths tells; None if it does not fit the file."""
+        """The index that a text of offsets and lengths gives; None if it does not fit the file."""
     def to_bytes(self) -> bytes: ...
     def save(self, place: _n.Path, as_text: bool, is_local: bool = False) -> None:
         """Writes the index to a file, whole or not at all, or a text of offsets and lengths."""

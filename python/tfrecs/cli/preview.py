@@ -164,7 +164,7 @@ _LAYOUT = str.maketrans("\t\n\r", "   ")
 
 
 def media_type(value: bytes) -> str | None:
-    """Return what bytes are, if their beginning tells."""
+    """Return what bytes are, if their beginning shows it."""
     for start, magic, name in _MEDIA_TYPES:
         if value.startswith(magic, start):
             return name

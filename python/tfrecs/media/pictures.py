@@ -155,7 +155,7 @@ def _jpeg(header: Header, wanted: Wanted) -> Pixels:
         image.draft(mode, _reduced_size(header, wanted))
         pixels = np.asarray(image)
     if wanted.fast_dct and (fast := _turbo(header, wanted, strict=False)) is not None:
-        return fast  # Pillow finds no fault that must be told, and has no such method
+        return fast  # Pillow finds no fault to report, and has no such method
     if header.color_type == _CMYK:
         return _from_cmyk(pixels, inverted=header.adobe)
     return pixels if pixels.ndim == 3 else pixels[..., None]  # noqa: PLR2004

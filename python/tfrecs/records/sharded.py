@@ -79,7 +79,7 @@ class ShardedWriter:
         manifest: Whether to write a manifest, which names the files, what is in each, and checksums
             (docs/manifest.md), or where: True is beside the files, `train.manifest.json` for
             `train-{shard:05d}-of-{num_shards:05d}`. It is published last: while it is not there, or
-            not of these files, the set is not complete. `read_manifest(path).verify()` tells.
+            not of these files, the set is not complete. `read_manifest(path).verify()` says which.
         sha256: Whether the manifest has the SHA-256 of each file, against changes that are no
             accident; the files are then read once more.
         schema: What features the records have, for the manifest.

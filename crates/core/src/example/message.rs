@@ -87,7 +87,7 @@ fn check_fields(message: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// A message in a field that may come several times. What is wrong with a part is told when the message
+/// A message in a field that may come several times. What is wrong with a part is reported when the message
 /// is read, not before: nobody need ask for it.
 #[derive(Default)]
 pub struct Merged<'a> {

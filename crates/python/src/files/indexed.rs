@@ -107,7 +107,7 @@ impl PyIndexedFile {
             .map(Self::from)
     }
 
-    /// The index that a text of offsets and lengths tells; None if it does not fit the file.
+    /// The index that a text of offsets and lengths gives; None if it does not fit the file.
     #[staticmethod]
     fn from_text(py: Python<'_>, path: PathBuf, text: &str) -> Option<Self> {
         py.detach(|| IndexedFile::from_text(&path, text))

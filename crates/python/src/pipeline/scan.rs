@@ -85,7 +85,7 @@ impl PyScan {
         };
         let told: PyResult<Vec<_>> = regions.iter().map(as_tuple).collect();
         if told.is_err() {
-            // A signal: they are told the next time.
+            // A signal: they are reported the next time.
             let mut later = lock();
             regions.append(&mut later);
             *later = regions;

@@ -1,4 +1,4 @@
-"""What the elements of a plan are, as far as the plan alone tells: for the libraries they go to."""
+"""What the elements of a plan are, as far as the plan alone says: for the libraries they go to."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ class Root(Node, traits=None):
 
     @abstractmethod
     def content(self) -> tuple[int, int, Any]:
-        """Return how many things and bytes there are, and what tells them from others."""
+        """Return how many things and bytes there are, and what distinguishes them from others."""
 
     @cached_property
     def fingerprint(self) -> State:
@@ -118,6 +118,6 @@ def roots_of(node: Node) -> list[Root]:
 
 
 def content_of(paths: tuple[str, ...]) -> tuple[int, int, Any]:
-    """Return what tells files from others: how many, how large, their names and sizes."""
+    """Return what distinguishes files from others: how many, how large, their names and sizes."""
     sizes = [(os.path.basename(path), size_of(path)) for path in paths]  # noqa: PTH119
     return len(sizes), sum(size for _, size in sizes), sizes

@@ -28,7 +28,7 @@ from tfrecs.records.indexed import open as open_records
 from tfrecs.records.salvage import SkippedRegion
 from tfrecs.storage.paths import size_of
 
-# Records of files that have no more bytes together are counted faster than anybody notices.
+# Records of files that have no more bytes together are counted in a few milliseconds.
 SMALL = 16 << 20
 
 
@@ -199,9 +199,9 @@ class Files(
         return share(nbytes, most, total, count)
 
     def identity(self) -> str:
-        """Return what is parsed: files are told apart by their sizes, wherever they lie."""
+        """Return what is parsed: files are distinguished by their sizes, wherever they lie."""
         return "\n".join(["Dataset", *self.spec.lines()])
 
     def content(self) -> tuple[int, int, Any]:
-        """Return what tells the files from others."""
+        """Return what distinguishes the files from others."""
         return content_of(self.paths)

@@ -62,7 +62,7 @@ class Pool(RandomAccess, RecordRoot, traits=None):
     things = "records"
 
     def identity(self) -> str:
-        """Return what is parsed: the records are told apart by their content."""
+        """Return what is parsed: the records are distinguished by their content."""
         return "\n".join(["Dataset", *self.spec.lines()])
 
     def describe(self) -> str:
@@ -124,7 +124,7 @@ class Memory(
         return self.given._numbered()  # noqa: SLF001 - not for users
 
     def content(self) -> tuple[int, int, Any]:
-        """Return what tells the records from others."""
+        """Return what distinguishes the records from others."""
         count, size, checksum = self.given._digest()  # noqa: SLF001 - not for users
         return count, size, checksum
 

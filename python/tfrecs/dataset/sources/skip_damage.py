@@ -1,4 +1,4 @@
-"""Passes over damaged files: what is skipped, and who is told."""
+"""Passes over damaged files: what is skipped, and who hears of it."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -53,7 +53,7 @@ def checked_choice(on_corrupt: str, on_skip: object) -> str:
     """Return what to do about damage.
 
     Raises:
-        SpecError: There is no such choice, or nothing would ever be told.
+        SpecError: There is no such choice, or nothing would ever be reported.
     """
     if on_corrupt not in {"raise", "skip"}:
         raise SpecError(f'on_corrupt must be "raise" or "skip", not {on_corrupt!r}')

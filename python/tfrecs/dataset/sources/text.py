@@ -73,7 +73,7 @@ class Foreign(
         return f"{self.call} {tuple(self.format)} {self.keyed}"
 
     def content(self) -> tuple[int, int, Any]:
-        """Return what tells the files from others."""
+        """Return what distinguishes the files from others."""
         return content_of(self.paths)
 
     @cached_property
@@ -91,7 +91,7 @@ class Foreign(
         return {name: value for name, value in self.__dict__.items() if name != "sampled"}
 
     def length(self) -> Length:
-        """Return how many records there are, where that can be told without reading."""
+        """Return how many records there are, where that is known without reading."""
         kind, header, record, footer = self.format
         if kind == "whole":
             return len(self.paths)
@@ -276,7 +276,7 @@ class Listed(
         return "list_files"
 
     def content(self) -> tuple[int, int, Any]:
-        """Return what tells the files from others."""
+        """Return what distinguishes the files from others."""
         return content_of(self.paths)
 
     def length(self) -> Length:

@@ -228,7 +228,7 @@ def _first(line: str | None) -> str:
 
 
 def _functions(node: Node) -> Iterator[tuple[str, str]]:
-    """Yield the name of each function in a plan, and what tells it from what it was before."""
+    """Yield the name of each function in a plan, and what it is recognised by."""
     for source in node.sources:
         yield from _functions(source)
     for value in vars(node).values():

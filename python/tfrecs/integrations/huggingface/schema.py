@@ -1,4 +1,4 @@
-"""What the elements of a plan are as `datasets.Features`, as far as the plan tells."""
+"""What the elements of a plan are as `datasets.Features`, as far as the plan says."""
 
 from __future__ import annotations
 

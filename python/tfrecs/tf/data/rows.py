@@ -56,7 +56,7 @@ class Given(
     data: Any
 
     def content(self) -> tuple[int, int, Any]:
-        """Return how many elements there are, and what tells them from others."""
+        """Return how many elements there are, and what distinguishes them from others."""
         digest = hashlib.sha256(pickle.dumps(self.data)).hexdigest()
         return self.count, 0, digest
 

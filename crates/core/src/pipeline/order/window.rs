@@ -69,7 +69,7 @@ impl Window {
 
     /// Where element `at` of a shuffled block of `n` was before.
     fn shuffled(&mut self, n: u64, number: u64, epoch: u64, at: u64) -> u64 {
-        // Blocks and epochs are told apart as if each epoch had 2^41 of them.
+        // Blocks and epochs are distinguished as if each epoch had 2^41 of them.
         let key = (epoch << 41).wrapping_add(number);
         let [even, other, odd] = &mut self.kept;
         let kept = match number % 4 {

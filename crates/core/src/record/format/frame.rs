@@ -49,7 +49,7 @@ pub fn footer(data: &[u8]) -> [u8; FOOTER] {
 /// that is to be verified.
 ///
 /// # Errors
-/// [`ErrorKind::LengthChecksum`], also where the header tells another length; [`ErrorKind::DataChecksum`].
+/// [`ErrorKind::LengthChecksum`], also where the header has another length; [`ErrorKind::DataChecksum`].
 pub fn checked(frame: &[u8], verify: bool) -> Result<Range<usize>, ErrorKind> {
     let (header, rest) = frame
         .split_first_chunk::<HEADER>()

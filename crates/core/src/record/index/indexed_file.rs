@@ -115,7 +115,7 @@ impl IndexedFile {
         Some(Self::with(path, summary.compression, of, index))
     }
 
-    /// The index of an uncompressed file that a text tells, of a line with offset and length for each record, as
+    /// The index of an uncompressed file that a text gives, of a line with offset and length for each record, as
     /// DALI's `tfrecord2idx` writes them; none if it does not tell of the whole file.
     #[must_use]
     pub fn from_text(path: &Path, text: &str) -> Option<Self> {

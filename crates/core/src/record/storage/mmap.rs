@@ -27,7 +27,7 @@ impl Mapping {
     /// Any I/O error.
     pub fn of(file: &File) -> io::Result<Option<Self>> {
         // SAFETY: the bytes are copied out once, by `memcpy`, and only the copy is looked at; who writes into
-        // the file meanwhile makes the copy wrong, which its checksum tells. Where the file has become shorter,
+        // the file meanwhile makes the copy wrong, which its checksum shows. Where the file has become shorter,
         // or its disk fails, the system sends a signal, which `faults` makes an error of.
         let memory = unsafe { Mmap::map(file) }?;
         let guard = Guard::of(&memory);

@@ -1,4 +1,4 @@
-//! Where bytes live: local files, mapped or not, and what tells one file from another.
+//! Where bytes live: local files, mapped or not, and what distinguishes one file from another.
 //!
 //! The lowest room of `record`: it knows files and their owners, and nothing about frames or codecs. Uses
 //! `runtime` only.

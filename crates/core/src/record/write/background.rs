@@ -1,6 +1,6 @@
 //! Writing to a file on another thread, after who brings the bytes.
 //!
-//! The bytes are handed over, not copied; what went wrong is told when the next ones come, or when somebody
+//! The bytes are handed over, not copied; what went wrong is reported when the next ones come, or when somebody
 //! waits for all to be written.
 
 use std::collections::VecDeque;

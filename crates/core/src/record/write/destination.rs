@@ -293,7 +293,7 @@ impl Destination {
         Ok(())
     }
 
-    /// Adds bytes to the file, perhaps on another thread. What goes wrong there is told later.
+    /// Adds bytes to the file, perhaps on another thread. What goes wrong there is reported later.
     ///
     /// # Errors
     /// Any I/O error.

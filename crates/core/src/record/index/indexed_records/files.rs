@@ -9,7 +9,7 @@ use crate::record::index::indexed_file::IndexedFile;
 
 impl Sequence {
     /// Reads the index, if there is one file, before several threads want it at once and each reads it. What is
-    /// wrong with it is told when records are read.
+    /// wrong with it is reported when records are read.
     pub fn prepare(&self) {
         if let [file] = self.files.as_slice() {
             let _ = file.index();

@@ -1,4 +1,4 @@
-//! Each call to the file system fails once, in each way that it can: the error is told, and nothing that is
+//! Each call to the file system fails once, in each way that it can: the error is reported, and nothing that is
 //! not complete gets its name, or stays behind.
 
 use std::io;
