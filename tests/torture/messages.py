@@ -51,7 +51,7 @@ def entry(name: bytes, feature: bytes) -> bytes:
 
 
 def groups(size: int) -> bytes:
-    """As deep as it is long, after a field that nobody knows."""
+    """As deep as it is long, after an unknown field."""
     return b"\x7b" * (size // 2) + b"\x7c" * (size // 2)
 
 

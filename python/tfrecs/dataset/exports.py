@@ -163,7 +163,7 @@ class Exports(ABC):
         """Return what `fit`, `evaluate` and `predict` of a Keras model take; needs Keras 3.
 
         A `keras.utils.PyDataset` of the batches: each epoch is a pass, `len()` is how many batches
-        it has, and what `fit(shuffle=…)` is told changes nothing, as shuffle() in the plan does it
+        it has, and `fit(shuffle=…)` has no effect, as shuffle() in the plan does it
         better. Where it is unknown how many batches there are, or there is no end, `fit` needs
         `steps_per_epoch`. Ragged and sparse features become dense; padded_batch() says how.
 

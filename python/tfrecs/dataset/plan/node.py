@@ -31,6 +31,10 @@ class Traits(NamedTuple):
     divisible: bool
 
 
+# Of steps without sources that give elements one by one.
+SOURCE = Traits(keeps_kind=False, gives_batches=False, pads=False, divisible=False)
+
+
 class Node(ABC):
     """A step of a plan: it only says what to do. `run/start.py` decides who does it."""
 

@@ -86,8 +86,10 @@ class RecordOrder:
         """The order as the native side computes it; the files are opened for that."""
         order = _core.Order(len(self.files.records))
         for step in self.steps:
-            inflated = self.files.inflated if isinstance(step, ShuffleRecords) else None
-            order = step.then(order, inflated)
+            if isinstance(step, ShuffleRecords):
+                order = step.then(order, self.files.inflated)
+            else:
+                order = step.then(order)
         return order
 
     def length(self) -> Length:

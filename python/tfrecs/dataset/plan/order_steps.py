@@ -14,9 +14,8 @@ class TakeRecords:
 
     count: int
 
-    def then(self, order: _core.Order, inflated: int | None) -> _core.Order:
+    def then(self, order: _core.Order) -> _core.Order:
         """Return the order that this step makes of `order`."""
-        del inflated
         return order.take(self.count)
 
 
@@ -26,9 +25,8 @@ class SkipRecords:
 
     count: int
 
-    def then(self, order: _core.Order, inflated: int | None) -> _core.Order:
+    def then(self, order: _core.Order) -> _core.Order:
         """Return the order that this step makes of `order`."""
-        del inflated
         return order.skip(self.count)
 
 
@@ -38,9 +36,8 @@ class RepeatRecords:
 
     count: int | None
 
-    def then(self, order: _core.Order, inflated: int | None) -> _core.Order:
+    def then(self, order: _core.Order) -> _core.Order:
         """Return the order that this step makes of `order`."""
-        del inflated
         return order.repeat(self.count)
 
 
@@ -50,7 +47,7 @@ class ShuffleRecords:
 
     seed: int
 
-    def then(self, order: _core.Order, inflated: int | None) -> _core.Order:
+    def then(self, order: _core.Order, inflated: int | None = None) -> _core.Order:
         """Return the order; of files with `inflated` bytes of compressed records, by blocks."""
         return order.shuffle(self.seed, inflated)
 
@@ -62,9 +59,8 @@ class ShuffleWindow:
     seed: int
     size: int
 
-    def then(self, order: _core.Order, inflated: int | None) -> _core.Order:
+    def then(self, order: _core.Order) -> _core.Order:
         """Return the order that this step makes of `order`."""
-        del inflated
         return order.window(self.seed, self.size)
 
 
@@ -77,9 +73,8 @@ class ShardRecords:
     base: int
     remainder: str
 
-    def then(self, order: _core.Order, inflated: int | None) -> _core.Order:
+    def then(self, order: _core.Order) -> _core.Order:
         """Return the order that this step makes of `order`."""
-        del inflated
         return order.shard(self.num, self.index, self.base, self.remainder)
 
 
@@ -91,9 +86,8 @@ class StripeRecords:
     num: int
     index: int
 
-    def then(self, order: _core.Order, inflated: int | None) -> _core.Order:
+    def then(self, order: _core.Order) -> _core.Order:
         """Return the order that this step makes of `order`."""
-        del inflated
         return order.stripe(self.block, self.num, self.index)
 
 

@@ -6,6 +6,7 @@ import os
 from abc import abstractmethod
 from typing import Any
 
+from tfrecs import _core
 from tfrecs._internal.cached_property import cached_property
 from tfrecs._internal.wording import counted
 from tfrecs.dataset.plan.identity import Samples, check_sampled, sampled_state, short_digest
@@ -104,6 +105,30 @@ class RecordRoot(Root, traits=None):
     def gives_records(self) -> bool:
         """Whether its elements are records."""
         return not self.spec.parses
+
+    @property
+    @abstractmethod
+    def records(self) -> Any:
+        """The records, any of them at once."""
+
+    @abstractmethod
+    def batching(
+        self, size: int, drop_remainder: bool, most_bytes: int | None = None
+    ) -> _core.Batching:
+        """Return how batches of `size` records, or of fewer with `most_bytes`, are made."""
+
+    def gather(
+        self,
+        order: _core.Order,
+        epoch: int,
+        size: int,
+        drop_remainder: bool,
+        first_batch: int,
+        output: _core.Output,
+    ) -> Any:
+        """Begin to read batches of records in any order, with batch number `first_batch`."""
+        batching = self.batching(size, drop_remainder)
+        return _core.Gather(self.records, order, epoch % 2**64, first_batch, batching, output)
 
     @abstractmethod
     def parsing(self, spec: Spec) -> Node:

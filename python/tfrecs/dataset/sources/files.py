@@ -14,7 +14,7 @@ from tfrecs.dataset.native.batches import AHEAD, AHEAD_BYTES
 from tfrecs.dataset.plan.identity import Samples
 from tfrecs.dataset.plan.losses import Losses
 from tfrecs.dataset.plan.native_form import BatchReader
-from tfrecs.dataset.plan.node import Node, Traits
+from tfrecs.dataset.plan.node import SOURCE, Node
 from tfrecs.dataset.plan.order import Length, RecordOrder, share
 from tfrecs.dataset.plan.source import RecordRoot, content_of
 from tfrecs.dataset.plan.spec import RECORDS_UP_TO_ERRORS, Spec
@@ -58,10 +58,7 @@ class Reading:
 
 
 @dataclass(frozen=True, eq=False)
-class Files(
-    RecordRoot,
-    traits=Traits(keeps_kind=False, gives_batches=False, pads=False, divisible=False),
-):
+class Files(RecordRoot, traits=SOURCE):
     """Records of files, one file after the other."""
 
     paths: tuple[str, ...]
@@ -171,26 +168,19 @@ class Files(
         self.once.begin(self.paths)
         logger.debug("reads %d files, from the beginning of %s", len(self.paths), self.paths[0])
         read = _core.ReadOptions(how.compression_type, how.verify, how.limits, how.skips)
-        batching = _core.Batching(size, drop_remainder, how.threads, most_bytes, how.most_ahead)
+        batching = self.batching(size, drop_remainder, most_bytes)
         scan = _core.Scan(self.paths, read, batching, output, self.sampled)
         if not how.skips:
             return scan
         self.losses.clear()
         return Skipping(scan, self.losses, how.on_skip)
 
-    def gather(
-        self,
-        order: _core.Order,
-        epoch: int,
-        size: int,
-        drop_remainder: bool,
-        first_batch: int,
-        output: _core.Output,
-    ) -> _core.Gather:
-        """Begin to read batches of records in any order, with batch number `first_batch`."""
+    def batching(
+        self, size: int, drop_remainder: bool, most_bytes: int | None = None
+    ) -> _core.Batching:
+        """Return how batches of `size` records, or of fewer with `most_bytes`, are made."""
         how = self.reading
-        batching = _core.Batching(size, drop_remainder, how.threads, most_ahead=how.most_ahead)
-        return _core.Gather(self.records, order, epoch % 2**64, first_batch, batching, output)
+        return _core.Batching(size, drop_remainder, how.threads, most_bytes, how.most_ahead)
 
     def about(self, nbytes: int, most: int) -> int:
         """Return how many records have about `nbytes` bytes, `most` of them at most."""

@@ -11,7 +11,7 @@ from tfrecs import _core
 from tfrecs._internal.cached_property import cached_property
 from tfrecs._internal.wording import counted
 from tfrecs.dataset.plan.identity import Samples
-from tfrecs.dataset.plan.node import Node, Traits
+from tfrecs.dataset.plan.node import SOURCE, Node
 from tfrecs.dataset.plan.order import Length, OrderedSource, RecordOrder, share
 from tfrecs.dataset.plan.source import RecordRoot
 from tfrecs.dataset.plan.spec import Spec
@@ -82,27 +82,15 @@ class Pool(RandomAccess, RecordRoot, traits=None):
         """Return all records in order."""
         return RecordOrder(self)
 
-    @property
-    def records(self) -> Any:
-        """The records, any of them at once."""
-        raise NotImplementedError
-
     def length(self) -> Length:
         """Return how many records there are."""
         return len(self.records)
 
-    def gather(
-        self,
-        order: _core.Order,
-        epoch: int,
-        size: int,
-        drop_remainder: bool,
-        first_batch: int,
-        output: _core.Output,
-    ) -> Any:
-        """Begin to make batches of records in any order, with batch number `first_batch`."""
-        batching = _core.Batching(size, drop_remainder, self.threads)
-        return _core.Gather(self.records, order, epoch % 2**64, first_batch, batching, output)
+    def batching(
+        self, size: int, drop_remainder: bool, most_bytes: int | None = None
+    ) -> _core.Batching:
+        """Return how batches of `size` records, or of fewer with `most_bytes`, are made."""
+        return _core.Batching(size, drop_remainder, self.threads, most_bytes)
 
     @abstractmethod
     def about(self, nbytes: int, most: int) -> int:
@@ -110,10 +98,7 @@ class Pool(RandomAccess, RecordRoot, traits=None):
 
 
 @dataclass(frozen=True, eq=False)
-class Memory(
-    Pool,
-    traits=Traits(keeps_kind=False, gives_batches=False, pads=False, divisible=False),
-):
+class Memory(Pool, traits=SOURCE):
     """Records that lie in memory."""
 
     given: Records
@@ -134,11 +119,7 @@ class Memory(
 
 
 @dataclass(frozen=True, eq=False)
-class Opened(
-    RandomAccess,
-    Files,
-    traits=Traits(keeps_kind=False, gives_batches=False, pads=False, divisible=False),
-):
+class Opened(RandomAccess, Files, traits=SOURCE):
     """Records that somebody has opened."""
 
     opened: IndexedRecords = field(kw_only=True)
@@ -155,10 +136,7 @@ class Opened(
 
 
 @dataclass(frozen=True, eq=False)
-class CustomSource(
-    Pool,
-    traits=Traits(keeps_kind=False, gives_batches=False, pads=False, divisible=False),
-):
+class CustomSource(Pool, traits=SOURCE):
     """Records of somebody else's source."""
 
     given: RecordSource

@@ -15,7 +15,7 @@ from tfrecs._internal.native_types import ReadingInTurn, RecordFormat
 from tfrecs.dataset.native.batches import AHEAD, AHEAD_BYTES, keys_of
 from tfrecs.dataset.plan.identity import Samples
 from tfrecs.dataset.plan.native_form import BatchReader
-from tfrecs.dataset.plan.node import Node, Traits
+from tfrecs.dataset.plan.node import SOURCE, Node
 from tfrecs.dataset.plan.order import Length
 from tfrecs.dataset.plan.source import Root, content_of
 from tfrecs.dataset.plan.spec import Spec
@@ -29,10 +29,7 @@ MOST_SAMPLED = 10_000
 
 
 @dataclass(frozen=True, eq=False)
-class Foreign(
-    Root,
-    traits=Traits(keeps_kind=False, gives_batches=False, pads=False, divisible=False),
-):
+class Foreign(Root, traits=SOURCE):
     """Records of files of another format, some files in turn.
 
     Attributes:
@@ -259,10 +256,7 @@ def _place(saved: Saved, node: Foreign) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class Listed(
-    Root,
-    traits=Traits(keeps_kind=False, gives_batches=False, pads=False, divisible=False),
-):
+class Listed(Root, traits=SOURCE):
     """The names of files."""
 
     paths: tuple[str, ...]

@@ -13,7 +13,7 @@ import datasets
 
 from tfrecs._internal.wording import counted
 from tfrecs.dataset.collate.rows import row_of
-from tfrecs.dataset.plan.node import Node, Traits
+from tfrecs.dataset.plan.node import SOURCE, Node
 from tfrecs.dataset.plan.order import Length
 from tfrecs.dataset.stages.stage import Run, Stage
 from tfrecs.dataset.stages.state import Saved, State
@@ -49,10 +49,7 @@ class Rows(Node, traits=None):
         """Return how many rows there are, in words."""
 
 
-class Stored(
-    Rows,
-    traits=Traits(keeps_kind=False, gives_batches=False, pads=False, divisible=False),
-):
+class Stored(Rows, traits=SOURCE):
     """The rows of a datasets.Dataset, any of which can be read at once."""
 
     def many(self) -> str:
@@ -107,10 +104,7 @@ class _Stored(Stage):
         return {"at": self._at}
 
 
-class Streamed(
-    Rows,
-    traits=Traits(keeps_kind=False, gives_batches=False, pads=False, divisible=False),
-):
+class Streamed(Rows, traits=SOURCE):
     """The rows of a datasets.IterableDataset, in the order in which they come."""
 
     def many(self) -> str:

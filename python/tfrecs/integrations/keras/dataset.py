@@ -61,7 +61,7 @@ class KerasDataset(keras.utils.PyDataset):  # type: ignore[misc, unused-ignore]
     """The batches of a dataset, for `fit`, `evaluate` and `predict` of a Keras model.
 
     Each epoch is a pass, in the order of the plan: `shuffle()` in the plan makes it another one in
-    each epoch, and what `fit(shuffle=…)` is told changes nothing. Where it is unknown how many
+    each epoch, and `fit(shuffle=…)` has no effect. Where it is unknown how many
     batches a pass has, or there is no end of them, passes follow each other without end, and `fit`
     needs `steps_per_epoch`. One object is for one `fit` at a time.
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tfrecs._internal.wording import counted
-from tfrecs.dataset.plan.node import Node, Step, Traits
+from tfrecs.dataset.plan.node import SOURCE, Node, Step
 from tfrecs.dataset.plan.order import ENDLESS, Length
 from tfrecs.dataset.sources.files import Files
 from tfrecs.dataset.sources.text import Foreign
@@ -51,10 +51,7 @@ def _length(node: Node) -> Length:
 
 
 @dataclass(frozen=True, eq=False)
-class _Known(
-    Node,
-    traits=Traits(keeps_kind=False, gives_batches=False, pads=False, divisible=False),
-):
+class _Known(Node, traits=SOURCE):
     """Stands for a step of which only the length is asked for."""
 
     known: Length

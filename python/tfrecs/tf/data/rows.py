@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Any
 
 from tfrecs.dataset.collate.rows import sparse_row
-from tfrecs.dataset.plan.node import Traits
+from tfrecs.dataset.plan.node import SOURCE
 from tfrecs.dataset.plan.order import Length
 from tfrecs.dataset.plan.source import Root
 from tfrecs.dataset.stages.stage import Run, Stage
@@ -38,10 +38,7 @@ class _Called(Root, traits=None):
 
 
 @dataclass(frozen=True, eq=False)
-class Given(
-    _Called,
-    traits=Traits(keeps_kind=False, gives_batches=False, pads=False, divisible=False),
-):
+class Given(_Called, traits=SOURCE):
     """A number of elements, any of which can be had: `element(i)` is one of them.
 
     Attributes:
@@ -87,10 +84,7 @@ class _Given(Stage):
 
 
 @dataclass(frozen=True, eq=False)
-class Generated(
-    _Called,
-    traits=Traits(keeps_kind=False, gives_batches=False, pads=False, divisible=False),
-):
+class Generated(_Called, traits=SOURCE):
     """What a function yields each time it is called."""
 
     function: Callable[[], Iterator[Any]]
