@@ -107,7 +107,7 @@ fn every_cut_of_a_rare_record_that_holds_records() {
 /// How many of the records that were left were not found, and in how many files something was found that is
 /// no record of the file, in files with that many damages.
 fn many(payloads: Payloads, most: usize, cases: u64) -> (Score, usize) {
-    let seed: u64 = std::env::var("SEED").map_or(0, |text| text.parse().unwrap());
+    let seed = drawn_seed().unwrap_or(0);
     let folder = folder();
     let path = folder.path().join("a");
     let (mut all, mut files) = (Score::default(), 0);
@@ -132,22 +132,35 @@ fn many(payloads: Payloads, most: usize, cases: u64) -> (Score, usize) {
     (all, files)
 }
 
-/// `TORTURE` says how many files; `SEED` where to begin.
+/// Which files the damages are tried on: always the same ones, but for `make torture`, which draws others.
+fn drawn_seed() -> Option<u64> {
+    let text = std::env::var("SALVAGE_SEED").ok()?;
+    Some(text.parse().unwrap())
+}
+
 fn cases() -> u64 {
     let usual = if cfg!(debug_assertions) { 60 } else { 300 };
-    std::env::var("TORTURE").map_or(usual, |text| text.parse().unwrap())
+    std::env::var("SALVAGE_FILES").map_or(usual, |text| text.parse().unwrap())
 }
 
 /// The rates of docs/damage.md, and half as much again: as many files as here may do a little worse than 4,000.
 ///
 /// At most one of `files_per_phantom` files has content that came back as a record (none: 0), and one of
-/// `left_per_missed` records is not found.
+/// `left_per_missed` records is not found. Files that were drawn may have three standard deviations more.
 fn rates_hold(payloads: Payloads, most: usize, files_per_phantom: usize, left_per_missed: usize) {
     let cases = cases();
     let (score, files) = many(payloads, most, cases);
     assert!(score.left as u64 > 50 * cases, "{score:?}");
-    assert!((files * files_per_phantom) as u64 <= cases, "{files} files");
-    assert!(files_per_phantom > 0 || files == 0, "{files} files");
+    if files_per_phantom == 0 {
+        assert_eq!(files, 0);
+    } else {
+        let expected = cases as f64 / files_per_phantom as f64;
+        let luck = drawn_seed().map_or(0.0, |_| 3.0 * expected.sqrt());
+        assert!(
+            files as f64 <= expected + luck,
+            "{files} files, not {expected}"
+        );
+    }
     assert!(score.missed * left_per_missed <= score.left, "{score:?}");
 }
 
